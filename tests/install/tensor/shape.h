@@ -1,0 +1,3 @@
+#pragma once
+
+inline constexpr int shape_of_the_consumer = 0;
