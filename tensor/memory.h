@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heed {
+
+/// What the tensors of this process hold, in bytes.
+struct MemoryStats {
+  int64_t live_bytes = 0;    ///< Held by tensors now.
+  int64_t peak_bytes = 0;    ///< Highest live_bytes since reset_peak_memory().
+  int64_t cached_bytes = 0;  ///< Freed, kept for the next tensor.
+  int64_t live_tensors = 0;  ///< Storages alive; views share one.
+};
+
+MemoryStats memory_stats();
+void reset_peak_memory();
+
+/// Gives the cached bytes back to the system.
+void empty_cache();
+
+/// A block of at least `bytes` bytes, aligned to 64, out of the caching pool.
+/// Throws std::bad_alloc. Thread-safe, as all functions here.
+void* pool_allocate(size_t bytes);
+
+/// Takes back what pool_allocate(bytes) gave.
+void pool_free(void* block, size_t bytes) noexcept;
+
+}  // namespace heed

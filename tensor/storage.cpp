@@ -1,0 +1,21 @@
+#include "tensor/storage.h"
+
+#include <new>
+
+#include "tensor/memory.h"
+
+namespace heed {
+
+Storage::Storage(int64_t bytes) {
+  const size_t total = sizeof(Block) + static_cast<size_t>(bytes);
+  block_ = new (pool_allocate(total)) Block{{1}, {0}, total};
+}
+
+void Storage::release() noexcept {
+  if (block_ != nullptr &&
+      block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    pool_free(block_, block_->bytes);
+  }
+}
+
+}  // namespace heed
