@@ -30,7 +30,9 @@ Node::~Node() { live.fetch_sub(1, std::memory_order_relaxed); }
 void Node::release_rules() {
   released = true;
   wants_output = false;
-  edges.clear();
+  for (Edge& edge : edges) {
+    edge.rule = Rule();
+  }
   joint_rule = JointRule();
   if (variables_.load(std::memory_order_acquire) == 0) {
     value = Tensor();

@@ -64,8 +64,12 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   bool is_leaf() const { return name == nullptr; }
-  /// Forgets the rules and what they saved. The edges go with them.
+  /// Forgets the rules and what they saved; the edges stay.
   void release_rules();
+  /// How many Variables refer to this.
+  uint32_t variable_count() const {
+    return variables_.load(std::memory_order_acquire);
+  }
 
   const char* name = nullptr;  ///< Of the operation; a literal.
   const uint64_t sequence;     ///< Order of creation: inputs come first.
