@@ -62,18 +62,16 @@ Dims memory_order(const Tensor& x) {
   for (int64_t d = 0; d < x.dim(); ++d) {
     order[d] = d;
   }
-  if (!x.is_contiguous()) {
-    // Repeated dimensions (stride 0) go outermost, so that the innermost one
-    // is dense.
-    const auto reach = [&x](int64_t d) {
-      return x.strides()[d] == 0 ? std::numeric_limits<int64_t>::max()
-                                 : x.strides()[d];
-    };
-    std::stable_sort(
-        order.begin(), order.begin() + x.dim(), [&](int64_t a, int64_t b) {
-          return reach(a) > reach(b);
-        });
-  }
+  // Repeated dimensions (stride 0) go outermost, so that the innermost one is
+  // dense.
+  const auto reach = [&x](int64_t d) {
+    return x.strides()[d] == 0 ? std::numeric_limits<int64_t>::max()
+                               : x.strides()[d];
+  };
+  std::stable_sort(
+      order.begin(), order.begin() + x.dim(), [&](int64_t a, int64_t b) {
+        return reach(a) > reach(b);
+      });
   return Dims(std::span<const int64_t>(order.data(), x.dim()));
 }
 

@@ -83,6 +83,13 @@ struct Unfinished : Op {
 template <typename Op>
 typename Op::Acc reduce_row(
     const Op& op, const typename Op::In* x, int64_t begin, int64_t end) {
+  if (end - begin < 2 * kReduceLanes) {
+    typename Op::Acc acc = op.start();
+    for (int64_t i = begin; i < end; ++i) {
+      acc = op.step(acc, x[i], i);
+    }
+    return acc;
+  }
   typename Op::Acc lanes[kReduceLanes];
   std::fill_n(lanes, kReduceLanes, op.start());
   int64_t i = begin;
@@ -256,19 +263,24 @@ Tensor reduce_dim(const Op& op, const Tensor& x, int64_t dim, bool keepdim) {
 /// shape and strides decide. Op::Acc must be an element type.
 template <typename Op>
 Tensor reduce(const Op& op, const Tensor& x, const Dims& dims, bool keepdim) {
+  const Shape shape = reduced_shape(x.shape(), dims, keepdim);
+  Dims marked;
+  if (x.is_contiguous()) {
+    for (int64_t d = 0; d < x.dim(); ++d) {
+      marked.push_back(dims.contains(d));
+    }
+    return detail::reduce_marked(op, x, marked).reshape(shape);
+  }
   const Dims order = memory_order(x);
-  Dims marked, inverse;
+  Dims inverse = order;
   for (int64_t d = 0; d < x.dim(); ++d) {
     marked.push_back(dims.contains(order[d]));
-    inverse.push_back(0);
   }
   for (int64_t d = 0; d < x.dim(); ++d) {
     inverse[order[d]] = d;
   }
   const Tensor y = detail::reduce_marked(op, x.permute(order), marked);
-  return y.permute(inverse)
-      .reshape(reduced_shape(x.shape(), dims, keepdim))
-      .contiguous();
+  return y.permute(inverse).reshape(shape).contiguous();
 }
 
 }  // namespace heed
