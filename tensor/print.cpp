@@ -120,12 +120,12 @@ class FloatFormat {
         scientific_ ? std::chars_format::scientific : std::chars_format::fixed;
     std::string text = characters(value, style);
     if (text.find('.') == std::string::npos) {
-      text.insert(std::min(text.find('e'), text.size()), ".");
+      text.insert(std::min(text.find('e'), text.size()), 1, '.');
     }
     if (fraction_size(text) > static_cast<size_t>(precision_)) {
       text = characters(value, style, precision_);
       if (text.find('.') == std::string::npos) {
-        text.insert(std::min(text.find('e'), text.size()), ".");
+        text.insert(std::min(text.find('e'), text.size()), 1, '.');
       }
       size_t end = std::min(text.find('e'), text.size());
       while (text[end - 1] == '0') {
@@ -181,9 +181,10 @@ class Layout {
     if (x.dim() == 0) {
       return format_(x.item<T>());
     }
-    std::string body =
-        x.dim() == 1 ? row(x, indent, width) : block(x, indent, width);
-    return "[" + body + "]";
+    std::string text = "[";
+    text += x.dim() == 1 ? row(x, indent, width) : block(x, indent, width);
+    text += ']';
+    return text;
   }
 
  private:
@@ -210,7 +211,8 @@ class Layout {
 
   std::string block(
       const Tensor& x, const std::string& indent, int64_t width) const {
-    const std::string separator = "," + std::string(x.dim() - 1, '\n') + indent;
+    std::string separator(1, ',');
+    separator.append(x.dim() - 1, '\n').append(indent);
     std::string text;
     for (int64_t i : shown(x.size(0), summary_, options_.edge_items)) {
       text += text.empty() ? "" : separator;
@@ -273,7 +275,8 @@ std::string to_string(
   const size_t line = text.size() - (text.rfind('\n') + 1);
   if (end.size() > 1 &&
       static_cast<int64_t>(line + end.size()) > options.line_width) {
-    end.replace(0, 2, ",\n" + std::string(kPrefix.size(), ' '));
+    text.append(",\n").append(kPrefix.size(), ' ');
+    end.erase(0, 2);
   }
   return text + end;
 }
