@@ -5,32 +5,7 @@
 #include <string_view>
 
 #include "tensor/strided_loop.h"
-#if __has_include("tensor/vector_math.h")
 #include "tensor/vector_math.h"
-#else
-namespace heed::vector_math {
-template <typename T>
-T exp(T x) {
-  return std::exp(x);
-}
-template <typename T>
-T log(T x) {
-  return std::log(x);
-}
-template <typename T>
-T tanh(T x) {
-  return std::tanh(x);
-}
-template <typename T>
-T erf(T x) {
-  return std::erf(x);
-}
-template <typename T>
-T sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
-}
-}  // namespace heed::vector_math
-#endif
 
 namespace heed {
 namespace {
@@ -89,6 +64,13 @@ Tensor relu(const Tensor& x) {
     Tensor y(x.shape(), x.dtype());
     map_into<T, T>(y, x, kStep, [](T v) { return v < 0 ? T{0} : v; });
     return y;
+  });
+}
+
+Tensor normal_cdf(const Tensor& x) {
+  return map("normal_cdf", x, kFunction, [](auto v) {
+    using T = decltype(v);
+    return T(0.5) * (1 + vector_math::erf(v * T(kInverseSqrt2)));
   });
 }
 

@@ -7,32 +7,7 @@
 
 #include "tensor/creation.h"
 #include "tensor/strided_loop.h"
-#if __has_include("tensor/vector_math.h")
 #include "tensor/vector_math.h"
-#else
-namespace heed::vector_math {
-template <typename T>
-T exp(T x) {
-  return std::exp(x);
-}
-template <typename T>
-T log(T x) {
-  return std::log(x);
-}
-template <typename T>
-T tanh(T x) {
-  return std::tanh(x);
-}
-template <typename T>
-T erf(T x) {
-  return std::erf(x);
-}
-template <typename T>
-T sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
-}
-}  // namespace heed::vector_math
-#endif
 
 namespace heed {
 namespace {
@@ -307,6 +282,9 @@ Tensor pow(const Tensor& x, const Tensor& y) {
 Tensor pow(const Tensor& x, Scalar y) {
   const double power = y.real();
   // The usual powers without pow, which costs fifty times a product.
+  if (power == 1) {
+    return map_floating("pow", x, kSimple, [](auto v) { return v; });
+  }
   if (power == 2) {
     return map_floating("pow", x, kSimple, [](auto v) { return v * v; });
   }
