@@ -217,9 +217,9 @@ bool is_openblas() { return !blas_info().found_core.empty(); }
 
 TEST_CASE_TEMPLATE(
     "gemm: agrees with a plain loop, all transposes", T, float, double) {
-  for (const int64_t m : {1, 2, 7, 16, 33, 65}) {
-    for (const int64_t n : {1, 3, 8, 17, 64, 97}) {
-      for (const int64_t k : {1, 4, 13, 50}) {
+  for (const int64_t m : {1, 7, 16, 33, 65}) {
+    for (const int64_t n : {1, 8, 17, 64, 97}) {
+      for (const int64_t k : {1, 13, 50}) {
         check_all_transposes<T>(m, n, k, 1, 0, 0);
       }
     }
@@ -241,16 +241,16 @@ TEST_CASE_TEMPLATE(
 TEST_CASE_TEMPLATE(
     "gemm: agrees with a plain loop, cut into ragged tiles", T, float, double) {
   const Threads guard(2);
-  check_all_transposes<T>(257, 301, 129, 1, 0, 7);
-  check_all_transposes<T>(700, 11, 130, 1, T(0.5), 0);
-  check_all_transposes<T>(11, 530, 300, 1, 0, 1);
-  check_all_transposes<T>(64, 65, 1100, 1, 1, 0);
+  check_all_transposes<T>(150, 171, 66, 1, 0, 7);
+  check_all_transposes<T>(301, 11, 330, 1, T(0.5), 0);
+  check_all_transposes<T>(11, 401, 300, 1, 0, 1);
+  check_all_transposes<T>(65, 66, 520, 1, 1, 0);
 }
 
 TEST_CASE_TEMPLATE(
     "gemm: the same bits for 1, 2 and 4 threads", T, float, double) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-           {384, 200, 150}, {33, 700, 64}, {100, 100, 2000}, {720, 11, 512}}) {
+           {384, 200, 50}, {33, 700, 64}, {100, 100, 500}, {720, 11, 250}}) {
     const Case<T> product(true, false, m, n, k, 1, 0);
     const Threads guard(1);
     const std::vector<T> one = product.run();
@@ -318,11 +318,12 @@ TEST_CASE("gemm: a NaN in a row of A stays in that row of C") {
   Case<float> product(false, false, 40, 50, 60);
   product.a[17 * 60 + 5] = NAN;
   const std::vector<float> c = product.run();
-  for (int64_t i = 0; i < 40; ++i) {
-    for (int64_t j = 0; j < 50; ++j) {
-      CHECK(std::isnan(c[i * 50 + j]) == (i == 17));
-    }
+  std::vector<bool> spoilt(c.size()), want(c.size());
+  for (int64_t i = 0; i < 40 * 50; ++i) {
+    spoilt[i] = std::isnan(c[i]);
+    want[i] = i / 50 == 17;
   }
+  CHECK(spoilt == want);
 }
 
 TEST_CASE("gemm: works in every thread of the user's own parallel loops") {
