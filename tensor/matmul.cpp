@@ -94,23 +94,6 @@ Dims batch_strides(const Tensor& x, const Shape& batch) {
   return strides;
 }
 
-// The shape of a b, neither being a vector.
-Shape product_shape(const Tensor& a, const Tensor& b) {
-  if (a.size(-1) != b.size(-2)) {
-    fail(
-        "matmul",
-        "inner dimensions must agree, got a ",
-        a.shape(),
-        " and b ",
-        b.shape());
-  }
-  Dims sizes =
-      broadcast_shapes("matmul", batch_of(a.shape()), batch_of(b.shape()));
-  sizes.push_back(a.size(-2));
-  sizes.push_back(b.size(-1));
-  return Shape(sizes);
-}
-
 template <typename T>
 void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   const Layout la = layout_of(a);
@@ -193,7 +176,19 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   }
   const Tensor left = a.dim() == 1 ? a.unsqueeze(0) : a;
   const Tensor right = b.dim() == 1 ? b.unsqueeze(1) : b;
-  Tensor y(product_shape(left, right), a.dtype());
+  if (left.size(-1) != right.size(-2)) {
+    fail(
+        "matmul",
+        "inner dimensions must agree, got a ",
+        a.shape(),
+        " and b ",
+        b.shape());
+  }
+  Dims sizes = broadcast_shapes(
+      "matmul", batch_of(left.shape()), batch_of(right.shape()));
+  sizes.push_back(left.size(-2));
+  sizes.push_back(right.size(-1));
+  Tensor y(Shape(sizes), a.dtype());
   matmul_into(y, left, right);
   if (b.dim() == 1) {
     y = y.squeeze(-1);
