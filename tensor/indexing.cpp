@@ -168,8 +168,10 @@ Tensor scatter_add(
   // Lines along `dim` are independent: the loop is over the others, and adds
   // within a line one after the other.
   const Shape lines = reduced_shape(index.shape(), dim, /*keepdim=*/true);
-  const StridedLoop<3> loop(
-      lines, {y.strides(), index.strides(), src.strides()});
+  const Dims places = contiguous_strides(index.shape());
+  const int64_t place_step = places[dim];
+  const StridedLoop<4> loop(
+      lines, {y.strides(), index.strides(), src.strides(), places});
   const int64_t* const ids = index.data<int64_t>();
   visit_number("scatter_add", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* const from = src.data<T>();
@@ -184,16 +186,13 @@ Tensor scatter_add(
             for (int64_t i = 0; i < n; ++i) {
               const int64_t k = id[i * stride[1]];
               if (k < 0 || k >= size) {
-                fail(
+                fail_out_of_range(
                     "scatter_add",
-                    "index must be in [0, ",
-                    size - 1,
-                    "], got ",
+                    "index",
                     k,
-                    " at position ",
-                    j,
-                    " of dimension ",
-                    dim);
+                    size,
+                    offset[3] + j * place_step + i * stride[3],
+                    index.shape());
               }
               t[i * stride[0] + k * y_step] += s[i * stride[2]];
             }

@@ -105,7 +105,7 @@ void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   const T* const pb = b.data<T>();
   T* const py = y.mutable_data<T>();
   const auto products = [&](const auto& offset, int64_t count, auto& stride) {
-    gemm_batched<T>(
+    gemm_batched(
         la.transposed,
         lb.transposed,
         m,
