@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/leaf_count.h"
 #include "autograd/node.h"
 
 namespace heed {
@@ -29,6 +30,9 @@ Variable::Variable(const Tensor& value, bool requires_grad) {
   }
   node_ = new Node(value, requires_grad);
   node_->add_variable();
+  if (requires_grad) {
+    detail::count_new_leaf();
+  }
 }
 
 Variable::Variable(const Variable& other) noexcept : node_(other.node_) {

@@ -7,7 +7,7 @@ using namespace heed;
 TEST_CASE("parity: a case is read with its options, names, shapes and values") {
   const ParityCase linear = Parity::load("layers", "linear").front();
   CHECK(linear.name() == "linear");
-  CHECK(linear.options()["in_features"] == 5);
+  CHECK(linear.options().at("in_features") == 5);
   CHECK(linear.names("state.") == std::vector<std::string>{"bias", "weight"});
   CHECK(linear["state.weight"].shape() == Shape{3, 5});
   CHECK(linear["state.weight"].dtype() == kFloat64);

@@ -1,0 +1,345 @@
+#include "nn/module.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <mutex>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <unordered_set>
+
+#include "autograd/leaf_count.h"
+#include "autograd/node.h"
+
+namespace heed {
+namespace {
+
+// Modules that no other module has registered: the roots, and the forgotten.
+class Orphans {
+ public:
+  void insert(Module* module) {
+    const std::lock_guard lock(mutex_);
+    modules_.insert(module);
+  }
+  void erase(Module* module) {
+    const std::lock_guard lock(mutex_);
+    modules_.erase(module);
+  }
+  template <typename F>
+  Module* find(const F& matches) {
+    const std::lock_guard lock(mutex_);
+    const auto it = std::find_if(modules_.begin(), modules_.end(), matches);
+    return it == modules_.end() ? nullptr : *it;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Module*> modules_;
+};
+
+// Never destroyed: modules with static lifetime may outlive it.
+Orphans& orphans() {
+  static Orphans* const instance = new Orphans;
+  return *instance;
+}
+
+// Modules made on this thread so far.
+thread_local int64_t births = 0;
+
+std::string class_name(const Module& module) {
+  const std::string line = module.describe();
+  return line.substr(0, line.find('('));
+}
+
+void print_tree(
+    std::ostream& out, const Module& module, const std::string& indent) {
+  if (module.children().empty()) {
+    out << module.describe();
+    return;
+  }
+  out << class_name(module) << "(\n";
+  for (const auto& [name, child] : module.children()) {
+    out << indent << "  (" << name << "): ";
+    print_tree(out, *child, indent + "  ");
+    out << '\n';
+  }
+  out << indent << ')';
+}
+
+std::string with_separators(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+
+}  // namespace
+
+std::string LoadReport::to_string() const {
+  std::ostringstream out;
+  const auto list = [&out](const char* title, const auto& names) {
+    for (const std::string& name : names) {
+      out << "\n  " << title << ": " << name;
+    }
+  };
+  list("missing", missing);
+  list("unexpected", unexpected);
+  list("mismatched", mismatched);
+  return out.str();
+}
+
+Module::Module()
+    : thread_(std::this_thread::get_id()),
+      birth_(++births),
+      leaves_at_birth_(unregistered_leaves()),
+      last_birth_(birth_) {
+  orphans().insert(this);
+}
+
+Module::~Module() { orphans().erase(this); }
+
+void Module::check_name(const std::string& name) const {
+  if (name.empty() || name.find('.') != std::string::npos) {
+    fail(
+        class_name(*this),
+        "a name must not be empty nor have a dot, got \"",
+        name,
+        "\"");
+  }
+  const auto same = [&name](const auto& entry) { return entry.first == name; };
+  if (std::any_of(parameters_.begin(), parameters_.end(), same) ||
+      std::any_of(children_.begin(), children_.end(), same)) {
+    fail(
+        class_name(*this),
+        "a name must be used once, got \"",
+        name,
+        "\" again");
+  }
+}
+
+Variable Module::add_parameter(const std::string& name, const Tensor& initial) {
+  check_name(name);
+  Variable parameter(initial, /*requires_grad=*/true);
+  register_leaf();
+  parameters_.emplace_back(name, parameter);
+  last_birth_ = births;
+  forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
+  return parameter;
+}
+
+void Module::tie_parameter(const std::string& name, const Variable& other) {
+  for (auto& [own_name, parameter] : parameters_) {
+    if (own_name != name) {
+      continue;
+    }
+    if (parameter.shape() != other.shape() ||
+        parameter.dtype() != other.dtype()) {
+      fail(
+          class_name(*this),
+          "a tied parameter must have the same shape and dtype, got ",
+          other.dtype(),
+          " ",
+          other.shape(),
+          " for ",
+          name,
+          " ",
+          parameter.dtype(),
+          " ",
+          parameter.shape());
+    }
+    parameter = other;
+    return;
+  }
+  fail(class_name(*this), "there is no parameter \"", name, "\" to tie");
+}
+
+void Module::add_module(const std::string& name, Module& child) {
+  check_name(name);
+  orphans().erase(&child);
+  children_.emplace_back(name, &child);
+  last_birth_ = births;
+  forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
+}
+
+void Module::check_registered() const {
+  const Module* forgotten = orphans().find([this](const Module* module) {
+    return module->thread_ == thread_ && module->birth_ > birth_ &&
+           module->birth_ <= last_birth_;
+  });
+  if (forgotten != nullptr) {
+    fail<std::logic_error>(
+        class_name(*this),
+        "every module it makes must be registered, got an unregistered ",
+        forgotten->describe(),
+        "; call add_module(name, member) in the constructor");
+  }
+  if (forgotten_leaves_ > 0) {
+    fail<std::logic_error>(
+        class_name(*this),
+        "every leaf it makes must be registered, got ",
+        forgotten_leaves_,
+        " unregistered; make them by add_parameter(name, initial)");
+  }
+}
+
+void Module::visit_parameters(
+    const std::string& prefix, const Visit& visit) const {
+  check_registered();
+  for (const auto& [name, parameter] : parameters_) {
+    visit(prefix + name, parameter);
+  }
+  for (const auto& [name, child] : children_) {
+    child->visit_parameters(prefix + name + ".", visit);
+  }
+}
+
+std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
+  std::vector<std::pair<std::string, Variable>> all;
+  std::unordered_set<const Node*> seen;
+  visit_parameters("", [&](const std::string& name, const Variable& x) {
+    if (seen.insert(x.node()).second) {
+      all.emplace_back(name, x);
+    }
+  });
+  return all;
+}
+
+std::vector<Variable> Module::parameters() const {
+  std::vector<Variable> all;
+  for (auto& [name, parameter] : named_parameters()) {
+    all.push_back(std::move(parameter));
+  }
+  return all;
+}
+
+int64_t Module::num_parameters() const {
+  int64_t count = 0;
+  for (const Variable& parameter : parameters()) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+StateDict Module::state_dict() const {
+  StateDict state;
+  visit_parameters("", [&](const std::string& name, const Variable& x) {
+    state.emplace(name, x.value());
+  });
+  return state;
+}
+
+LoadReport Module::load_state_dict(const StateDict& state, bool strict) {
+  LoadReport report;
+  std::vector<std::pair<Tensor, Tensor>> copies;  // to, from
+  const StateDict own = state_dict();
+  for (const auto& [name, to] : own) {
+    const auto found = state.find(name);
+    if (found == state.end()) {
+      report.missing.push_back(name);
+      continue;
+    }
+    const Tensor& from = found->second;
+    if (!from.defined() || from.shape() != to.shape() ||
+        from.dtype() != to.dtype()) {
+      std::ostringstream line;
+      line << name << " must be " << to.dtype() << ' ' << to.shape()
+           << ", got ";
+      if (from.defined()) {
+        line << from.dtype() << ' ' << from.shape();
+      } else {
+        line << "an empty handle";
+      }
+      report.mismatched.push_back(line.str());
+      continue;
+    }
+    copies.emplace_back(to, from);
+  }
+  for (const auto& [name, from] : state) {
+    if (!own.contains(name)) {
+      report.unexpected.push_back(name);
+    }
+  }
+  if (strict && !report.ok()) {
+    fail(
+        "load_state_dict",
+        "names, shapes and dtypes must fit ",
+        class_name(*this),
+        ", got",
+        report.to_string());
+  }
+  for (auto& [to, from] : copies) {
+    to.copy_(from);
+  }
+  return report;
+}
+
+void Module::train(bool on) {
+  check_registered();
+  training_ = on;
+  for (const auto& [name, child] : children_) {
+    child->train(on);
+  }
+}
+
+void Module::zero_grad() const {
+  for (const Variable& parameter : parameters()) {
+    parameter.zero_grad();
+  }
+}
+
+void Module::apply(const std::function<void(Module&)>& f) {
+  check_registered();
+  for (const auto& [name, child] : children_) {
+    child->apply(f);
+  }
+  f(*this);
+}
+
+std::string Module::summary() const {
+  struct Row {
+    std::string name, shape, count;
+  };
+  std::vector<Row> rows = {{"parameter", "shape", "count"}};
+  std::map<const Node*, std::string> first_names;
+  int64_t total = 0;
+  visit_parameters("", [&](const std::string& name, const Variable& x) {
+    std::ostringstream shape;
+    shape << x.shape();
+    const auto [first, is_new] = first_names.emplace(x.node(), name);
+    total += is_new ? x.numel() : 0;
+    rows.push_back(
+        {name,
+         shape.str(),
+         is_new ? with_separators(x.numel()) : "tied to " + first->second});
+  });
+  rows.push_back({"total", "", with_separators(total)});
+  size_t name_width = 0;
+  size_t shape_width = 0;
+  size_t count_width = 0;
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, row.name.size());
+    shape_width = std::max(shape_width, row.shape.size());
+    count_width = std::max(count_width, row.count.size());
+  }
+  const std::string line(name_width + shape_width + count_width + 4, '-');
+  std::ostringstream out;
+  out << class_name(*this) << '\n';
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i == 1 || i + 1 == rows.size()) {
+      out << line << '\n';
+    }
+    out << std::left << std::setw(static_cast<int>(name_width)) << rows[i].name
+        << "  " << std::setw(static_cast<int>(shape_width)) << rows[i].shape
+        << "  " << std::right << std::setw(static_cast<int>(count_width))
+        << rows[i].count << '\n';
+  }
+  return out.str();
+}
+
+std::ostream& operator<<(std::ostream& out, const Module& module) {
+  print_tree(out, module, "");
+  return out;
+}
+
+}  // namespace heed
