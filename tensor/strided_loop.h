@@ -152,6 +152,12 @@ void zip_into(
       for (int64_t i = 0; i < n; ++i) {
         yi[i] = f(ai[i], bv);
       }
+    } else if (stride[0] == 1 && stride[1] == 0 && stride[2] == 1) {
+      const In av = *ai;
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) {
+        yi[i] = f(av, bi[i]);
+      }
     } else {
       for (int64_t i = 0; i < n; ++i) {
         yi[i * stride[0]] = f(ai[i * stride[1]], bi[i * stride[2]]);
