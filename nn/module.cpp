@@ -58,9 +58,9 @@ void print_tree(
     return;
   }
   out << class_name(module) << "(\n";
-  for (const auto& [name, child] : module.children()) {
-    out << indent << "  (" << name << "): ";
-    print_tree(out, *child, indent + "  ");
+  for (const Module::Child& child : module.children()) {
+    out << indent << "  (" << child.name << "): ";
+    print_tree(out, *child.module, indent + "  ");
     out << '\n';
   }
   out << indent << ')';
@@ -107,9 +107,15 @@ void Module::check_name(const std::string& name) const {
         name,
         "\"");
   }
-  const auto same = [&name](const auto& entry) { return entry.first == name; };
-  if (std::any_of(parameters_.begin(), parameters_.end(), same) ||
-      std::any_of(children_.begin(), children_.end(), same)) {
+  const bool taken =
+      std::any_of(
+          parameters_.begin(),
+          parameters_.end(),
+          [&](const auto& parameter) { return parameter.first == name; }) ||
+      std::any_of(children_.begin(), children_.end(), [&](const Child& child) {
+        return child.name == name;
+      });
+  if (taken) {
     fail(
         class_name(*this),
         "a name must be used once, got \"",
@@ -123,8 +129,7 @@ Variable Module::add_parameter(const std::string& name, const Tensor& initial) {
   Variable parameter(initial, /*requires_grad=*/true);
   register_leaf();
   parameters_.emplace_back(name, parameter);
-  last_birth_ = births;
-  forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
+  note_registration();
   return parameter;
 }
 
@@ -155,9 +160,21 @@ void Module::tie_parameter(const std::string& name, const Variable& other) {
 }
 
 void Module::add_module(const std::string& name, Module& child) {
+  adopt(name, child, /*prefixed=*/true);
+}
+
+void Module::add_module_unprefixed(const std::string& name, Module& child) {
+  adopt(name, child, /*prefixed=*/false);
+}
+
+void Module::adopt(const std::string& name, Module& child, bool prefixed) {
   check_name(name);
   orphans().erase(&child);
-  children_.emplace_back(name, &child);
+  children_.push_back({name, &child, prefixed});
+  note_registration();
+}
+
+void Module::note_registration() {
   last_birth_ = births;
   forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
 }
@@ -189,8 +206,9 @@ void Module::visit_parameters(
   for (const auto& [name, parameter] : parameters_) {
     visit(prefix + name, parameter);
   }
-  for (const auto& [name, child] : children_) {
-    child->visit_parameters(prefix + name + ".", visit);
+  for (const Child& child : children_) {
+    child.module->visit_parameters(
+        child.prefixed ? prefix + child.name + "." : prefix, visit);
   }
 }
 
@@ -224,7 +242,10 @@ int64_t Module::num_parameters() const {
 StateDict Module::state_dict() const {
   StateDict state;
   visit_parameters("", [&](const std::string& name, const Variable& x) {
-    state.emplace(name, x.value());
+    if (!state.emplace(name, x.value()).second) {
+      fail<std::logic_error>(
+          class_name(*this), "a name must be used once, got ", name, " twice");
+    }
   });
   return state;
 }
@@ -277,8 +298,8 @@ LoadReport Module::load_state_dict(const StateDict& state, bool strict) {
 void Module::train(bool on) {
   check_registered();
   training_ = on;
-  for (const auto& [name, child] : children_) {
-    child->train(on);
+  for (const Child& child : children_) {
+    child.module->train(on);
   }
 }
 
@@ -290,8 +311,8 @@ void Module::zero_grad() const {
 
 void Module::apply(const std::function<void(Module&)>& f) {
   check_registered();
-  for (const auto& [name, child] : children_) {
-    child->apply(f);
+  for (const Child& child : children_) {
+    child.module->apply(f);
   }
   f(*this);
 }

@@ -87,9 +87,12 @@ class Module {
   /// A table of parameters with shapes and counts, the tied ones once.
   std::string summary() const;
 
-  const std::vector<std::pair<std::string, Module*>>& children() const {
-    return children_;
-  }
+  struct Child {
+    std::string name;
+    Module* module;
+    bool prefixed;  ///< Whether its parameters' names start with `name`.
+  };
+  const std::vector<Child>& children() const { return children_; }
 
  protected:
   /// Registers a parameter and returns it: a leaf that requires a gradient.
@@ -101,17 +104,22 @@ class Module {
   void tie_parameter(const std::string& name, const Variable& other);
   /// Registers a member.
   void add_module(const std::string& name, Module& child);
+  /// Registers a member whose parameters go by their own names here, without
+  /// `name` in front.
+  void add_module_unprefixed(const std::string& name, Module& child);
 
  private:
   using Visit = std::function<void(const std::string&, const Variable&)>;
 
   void check_name(const std::string& name) const;
+  void adopt(const std::string& name, Module& child, bool prefixed);
+  void note_registration();
   /// Throws std::logic_error when the constructor left something out.
   void check_registered() const;
   void visit_parameters(const std::string& prefix, const Visit& visit) const;
 
   std::vector<std::pair<std::string, Variable>> parameters_;
-  std::vector<std::pair<std::string, Module*>> children_;
+  std::vector<Child> children_;
   bool training_ = true;
 
   // What was made between this module's construction and its last

@@ -92,6 +92,13 @@ Tensor relu(const Tensor& x) {
   });
 }
 
+Tensor normal_cdf(const Tensor& x) {
+  return map("normal_cdf", x, kFunction, [](auto v) {
+    using T = decltype(v);
+    return T(0.5) * (1 + vector_math::erf(v * T(kInverseSqrt2)));
+  });
+}
+
 Tensor gelu(const Tensor& x, GeluApproximation approximation) {
   if (approximation == GeluApproximation::none) {
     return map("gelu", x, kFunction, [](auto v) {

@@ -21,6 +21,8 @@ Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 /// max(x, 0). Takes int64 too.
 Tensor relu(const Tensor& x);
+/// P(X <= x) for X of the standard normal distribution.
+Tensor normal_cdf(const Tensor& x);
 /// x P(X <= x) for X of the standard normal distribution (Hendrycks and Gimpel
 /// 2016, arXiv:1606.08415).
 Tensor gelu(

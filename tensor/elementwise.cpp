@@ -307,6 +307,9 @@ Tensor pow(const Tensor& x, const Tensor& y) {
 Tensor pow(const Tensor& x, Scalar y) {
   const double power = y.real();
   // The usual powers without pow, which costs fifty times a product.
+  if (power == 1) {
+    return map_floating("pow", x, kSimple, [](auto v) { return v; });
+  }
   if (power == 2) {
     return map_floating("pow", x, kSimple, [](auto v) { return v * v; });
   }

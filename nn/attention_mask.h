@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+/// What an attention is told to leave out, as its callers write it.
+struct AttentionMaskOptions {
+  /// [B, S]: true = padding, ignored. Or floats, 0 to keep and -inf to ignore.
+  Tensor key_padding_mask = {};
+  /// Broadcastable to [B, num_heads, T, S]: bool, true = may not attend; or
+  /// floating, added to the scores.
+  Tensor attn_mask = {};
+  /// Query i sees the keys up to i + (S - T): the last query sees all.
+  bool is_causal = false;
+};
+
+/// The same, ready to be applied to scores [B, num_heads, T, S].
+struct AttentionMask {
+  Tensor hidden;  ///< bool, true = not attended to; undefined when all are.
+  Tensor added;   ///< Of the scores' dtype; undefined when nothing is added.
+};
+
+/// Checks the options against the scores they are for and merges them. Throws
+/// std::invalid_argument in the name of `who` for a mask of a wrong shape or
+/// dtype, and for a float key_padding_mask with other values than 0 and -inf.
+AttentionMask make_attention_mask(
+    std::string_view who,
+    const AttentionMaskOptions& options,
+    const Shape& scores,
+    DType dtype);
+
+/// bool [queries, keys], true where query i may not see key j: j > i + (keys -
+/// queries).
+Tensor causal_mask(int64_t queries, int64_t keys);
+
+}  // namespace heed

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+/// The keys and values of the positions that an attention has seen, so that
+/// decoding computes each of them once.
+class KeyValueCache {
+ public:
+  /// Adds t positions; key and value [B, num_heads, t, head_dim].
+  /// Throws std::invalid_argument unless they fit each other and what is here.
+  void append(const Tensor& key, const Tensor& value);
+
+  int64_t length() const { return length_; }
+  /// [B, num_heads, length(), head_dim], a view; undefined before
+  /// the first append().
+  Tensor key() const;
+  Tensor value() const;
+
+ private:
+  int64_t length_ = 0;
+  Tensor keys_;  // room for more positions than are used
+  Tensor values_;
+};
+
+}  // namespace heed

@@ -1,0 +1,198 @@
+#include "nn/multi_head_attention.h"
+
+#include <sstream>
+
+#include "autograd/linear.h"
+#include "autograd/reduction.h"
+#include "nn/init.h"
+#include "tensor/creation.h"
+
+namespace heed {
+namespace {
+
+int64_t checked_d_model(int64_t d_model, int64_t num_heads) {
+  if (d_model <= 0 || num_heads <= 0 || d_model % num_heads != 0) {
+    fail(
+        "MultiHeadAttention",
+        "d_model must be divisible by num_heads, both positive, got d_model "
+        "= ",
+        d_model,
+        " and num_heads = ",
+        num_heads);
+  }
+  return d_model;
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(
+    int64_t d_model,
+    int64_t num_heads,
+    const MultiHeadAttentionOptions& options)
+    : d_model_(checked_d_model(d_model, num_heads)),
+      num_heads_(num_heads),
+      dropout_(options.dropout),
+      generator_(options.generator),
+      out_proj_(
+          d_model,
+          d_model,
+          {.bias = options.bias,
+           .dtype = options.dtype,
+           .generator = options.generator}) {
+  if (!(dropout_ >= 0 && dropout_ <= 1)) {
+    fail("MultiHeadAttention", "dropout must be in [0, 1], got ", dropout_);
+  }
+  in_proj_weight_ = add_parameter(
+      "in_proj_weight",
+      init::xavier_uniform(
+          {3 * d_model, d_model}, 1, {options.dtype, options.generator}));
+  if (options.bias) {
+    in_proj_bias_ =
+        add_parameter("in_proj_bias", zeros({3 * d_model}, options.dtype));
+    Tensor(out_proj_.bias().value()).zero_();
+  }
+  add_module("out_proj", out_proj_);
+}
+
+void MultiHeadAttention::check_input(
+    const char* name, const Variable& x) const {
+  if (!x.defined() || x.dim() != 3 || x.size(2) != d_model_) {
+    std::ostringstream got;
+    if (x.defined()) {
+      got << x.shape();
+    } else {
+      got << "an empty handle";
+    }
+    fail(
+        "MultiHeadAttention",
+        name,
+        " must have shape [B, T, ",
+        d_model_,
+        "], got ",
+        got.str());
+  }
+}
+
+std::vector<Variable> MultiHeadAttention::project_heads(
+    const Variable& x, int64_t first, int64_t count) const {
+  const int64_t from = first * d_model_;
+  const int64_t to = (first + count) * d_model_;
+  const bool all = count == 3;
+  const Variable weight =
+      all ? in_proj_weight_ : in_proj_weight_.slice(0, from, to);
+  const Variable bias = all || !in_proj_bias_.defined()
+                            ? in_proj_bias_
+                            : in_proj_bias_.slice(0, from, to);
+  const Variable projected = linear(x, weight, bias);  // [B, T, count d_model]
+  const int64_t head_dim = d_model_ / num_heads_;
+  std::vector<Variable> heads;
+  for (int64_t i = 0; i < count; ++i) {
+    heads.push_back(
+        projected
+            .slice(2, i * d_model_, (i + 1) * d_model_)  // [B, T, d_model]
+            .reshape({x.size(0), x.size(1), num_heads_, head_dim})
+            .transpose(1, 2));  // [B, num_heads, T, head_dim]
+  }
+  return heads;
+}
+
+AttentionResult MultiHeadAttention::attend_heads(
+    const Variable& q,
+    const Variable& k,
+    const Variable& v,
+    const MultiHeadAttentionCall& call) const {
+  AttentionResult heads = scaled_dot_product_attention(
+      q,
+      k,
+      v,
+      {.mask = call.mask,
+       .dropout = is_training() ? dropout_ : 0,
+       .generator = generator_,
+       .need_weights = call.need_weights});
+  const Variable joined = heads.output
+                              .transpose(1, 2)  // [B, T, num_heads, head_dim]
+                              .reshape({q.size(0), q.size(2), d_model_});
+  AttentionResult result{out_proj_(joined), heads.weights};
+  if (call.need_weights && call.average_weights) {
+    result.weights = mean(result.weights, 1);  // [B, T, S]
+  }
+  return result;
+}
+
+AttentionResult MultiHeadAttention::forward(
+    const Variable& query,
+    const Variable& key,
+    const Variable& value,
+    const MultiHeadAttentionCall& call) const {
+  check_input("query", query);
+  check_input("key", key);
+  check_input("value", value);
+  if (key.size(0) != query.size(0) || value.size(0) != query.size(0) ||
+      key.size(1) != value.size(1)) {
+    fail(
+        "MultiHeadAttention",
+        "query must have shape [B, T, d_model], key and value [B, S, "
+        "d_model], got ",
+        query.shape(),
+        ", ",
+        key.shape(),
+        " and ",
+        value.shape());
+  }
+  if (key.node() == value.node()) {
+    if (query.node() == key.node()) {
+      const auto qkv = project_heads(query, 0, 3);
+      return attend_heads(qkv[0], qkv[1], qkv[2], call);
+    }
+    const auto kv = project_heads(key, 1, 2);
+    return attend_heads(project_heads(query, 0, 1)[0], kv[0], kv[1], call);
+  }
+  return attend_heads(
+      project_heads(query, 0, 1)[0],
+      project_heads(key, 1, 1)[0],
+      project_heads(value, 2, 1)[0],
+      call);
+}
+
+Variable MultiHeadAttention::step(
+    const Variable& x, KeyValueCache& cache) const {
+  check_input("x", x);
+  const auto qkv = project_heads(x, 0, 3);
+  cache.append(qkv[1].value(), qkv[2].value());
+  return attend_heads(
+             qkv[0],
+             cache.key(),
+             cache.value(),
+             {.mask = {.is_causal = x.size(1) > 1}})
+      .output;
+}
+
+KeyValueCache MultiHeadAttention::project(const Variable& memory) const {
+  check_input("memory", memory);
+  const auto kv = project_heads(memory, 1, 2);
+  KeyValueCache cache;
+  cache.append(kv[0].value(), kv[1].value());
+  return cache;
+}
+
+Variable MultiHeadAttention::attend(
+    const Variable& query,
+    const KeyValueCache& cache,
+    const Tensor& key_padding_mask) const {
+  check_input("query", query);
+  return attend_heads(
+             project_heads(query, 0, 1)[0],
+             cache.key(),
+             cache.value(),
+             {.mask = {.key_padding_mask = key_padding_mask}})
+      .output;
+}
+
+std::string MultiHeadAttention::describe() const {
+  std::ostringstream out;
+  out << "MultiHeadAttention(d_model=" << d_model_
+      << ", num_heads=" << num_heads_ << ", dropout=" << dropout_ << ')';
+  return out.str();
+}
+
+}  // namespace heed

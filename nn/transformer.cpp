@@ -1,0 +1,198 @@
+#include "nn/transformer.h"
+
+#include <cmath>
+
+#include "autograd/elementwise.h"
+#include "autograd/grad_mode.h"
+#include "nn/init.h"
+#include "tensor/comparison.h"
+
+namespace heed {
+namespace {
+
+TransformerLayerOptions layer_options(const TransformerOptions& o) {
+  return {
+      .dropout = o.dropout,
+      .attention_dropout = o.attention_dropout,
+      .activation_dropout = o.activation_dropout,
+      .activation = o.activation,
+      .norm_first = o.norm_first,
+      .norm_eps = o.norm_eps,
+      .bias = o.bias,
+      .dtype = o.dtype,
+      .generator = o.generator};
+}
+
+EmbeddingOptions embedding_options(const TransformerOptions& o) {
+  return {o.pad_id, o.dtype, o.generator};
+}
+
+std::unique_ptr<PositionalEncoding> make_positions(
+    const TransformerOptions& o) {
+  if (o.learned_positions == 0) {
+    return std::make_unique<SinusoidalPositionalEncoding>(o.d_model);
+  }
+  return std::make_unique<LearnedPositionalEncoding>(
+      o.learned_positions,
+      o.d_model,
+      LearnedPositionalEncodingOptions{o.dtype, o.generator});
+}
+
+void check_ids(const char* name, const Tensor& ids) {
+  check_defined("Transformer", ids, name);
+  if (ids.dtype() != kInt64 || ids.dim() != 2) {
+    fail(
+        "Transformer",
+        name,
+        " must be int64 ids of shape [B, T], got ",
+        ids.dtype(),
+        " ",
+        ids.shape());
+  }
+}
+
+}  // namespace
+
+Transformer::Transformer(
+    int64_t src_vocab_size,
+    int64_t tgt_vocab_size,
+    const TransformerOptions& options)
+    : options_(options),
+      tgt_vocab_size_(tgt_vocab_size),
+      src_embedding_(
+          src_vocab_size, options.d_model, embedding_options(options)),
+      tgt_embedding_(
+          tgt_vocab_size, options.d_model, embedding_options(options)),
+      src_positions_(make_positions(options)),
+      tgt_positions_(make_positions(options)),
+      dropout_({options.dropout, options.generator}),
+      encoder_(
+          options.num_encoder_layers,
+          options.d_model,
+          options.num_heads,
+          options.d_ff,
+          layer_options(options)),
+      decoder_(
+          options.num_decoder_layers,
+          options.d_model,
+          options.num_heads,
+          options.d_ff,
+          layer_options(options)),
+      output_proj_(
+          options.d_model,
+          tgt_vocab_size,
+          {options.output_bias, options.dtype, options.generator}) {
+  add_module("src_embedding", src_embedding_);
+  add_module("tgt_embedding", tgt_embedding_);
+  add_module("src_positions", *src_positions_);
+  add_module("tgt_positions", *tgt_positions_);
+  add_module("dropout", dropout_);
+  add_module("encoder", encoder_);
+  add_module("decoder", decoder_);
+  add_module("output_proj", output_proj_);
+  initialize();
+  if (options.tie_source_target) {
+    tgt_embedding_.tie_weight(src_embedding_.weight());
+  }
+  if (options.tie_output) {
+    output_proj_.tie_weight(tgt_embedding_.weight());
+  }
+}
+
+void Transformer::initialize() {
+  const init::InitOptions start{options_.dtype, options_.generator};
+  for (const auto& [name, parameter] : named_parameters()) {
+    if (parameter.dim() > 1) {
+      Tensor weight = parameter.value();
+      weight.copy_(init::xavier_uniform(weight.shape(), 1, start));
+    }
+  }
+  // The rows of padding are 0 again.
+  src_embedding_.set_weight(src_embedding_.weight().value());
+  tgt_embedding_.set_weight(tgt_embedding_.weight().value());
+}
+
+Tensor Transformer::padding_of(const Tensor& ids) const {
+  return options_.pad_id ? eq(ids, *options_.pad_id) : Tensor();
+}
+
+Variable Transformer::embed(
+    const Embedding& embedding,
+    const PositionalEncoding& positions,
+    const Tensor& ids,
+    int64_t offset) const {
+  const double scale = std::sqrt(static_cast<double>(options_.d_model));
+  return dropout_(positions.forward(embedding(ids) * scale, offset));
+}
+
+Variable Transformer::encode(
+    const Tensor& src, AttentionWeights* weights) const {
+  check_ids("src", src);
+  return encoder_.forward(
+      embed(src_embedding_, *src_positions_, src),
+      {.key_padding_mask = padding_of(src)},
+      weights == nullptr ? nullptr : &weights->encoder);
+}
+
+Variable Transformer::decode(
+    const Tensor& tgt,
+    const Variable& memory,
+    const Tensor& src,
+    AttentionWeights* weights) const {
+  check_ids("src", src);
+  check_ids("tgt", tgt);
+  if (tgt.size(0) != src.size(0)) {
+    fail(
+        "Transformer",
+        "src and tgt must hold as many sequences, got ",
+        src.shape(),
+        " and ",
+        tgt.shape());
+  }
+  const DecoderMaskOptions masks{
+      .self = {.key_padding_mask = padding_of(tgt), .is_causal = true},
+      .cross = {.key_padding_mask = padding_of(src)}};
+  return output_proj_(decoder_.forward(
+      embed(tgt_embedding_, *tgt_positions_, tgt),
+      memory,
+      masks,
+      weights == nullptr ? nullptr : &weights->decoder_self,
+      weights == nullptr ? nullptr : &weights->decoder_cross));
+}
+
+Variable Transformer::forward(
+    const Tensor& src, const Tensor& tgt, AttentionWeights* weights) const {
+  check_ids("tgt", tgt);
+  return decode(tgt, encode(src, weights), src, weights);
+}
+
+DecodingState Transformer::start_decoding(const Tensor& src) const {
+  const NoGradGuard no_grad;
+  return {
+      .layers = decoder_.start(encode(src)),
+      .memory_padding = padding_of(src),
+      .position = 0};
+}
+
+Tensor Transformer::decode_step(
+    const Tensor& tokens, DecodingState& state) const {
+  const NoGradGuard no_grad;
+  check_defined("Transformer", tokens, "tokens");
+  if (tokens.dtype() != kInt64 || tokens.dim() != 1) {
+    fail(
+        "Transformer",
+        "tokens must be int64 ids of shape [B], got ",
+        tokens.dtype(),
+        " ",
+        tokens.shape());
+  }
+  const Variable x = embed(
+      tgt_embedding_, *tgt_positions_, tokens.unsqueeze(1), state.position);
+  const Variable y = decoder_.step(x, state.layers, state.memory_padding);
+  ++state.position;
+  return output_proj_(y.select(1, 0)).value();  // [B, tgt_vocab_size]
+}
+
+std::string Transformer::describe() const { return "Transformer()"; }
+
+}  // namespace heed

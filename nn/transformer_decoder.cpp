@@ -1,0 +1,164 @@
+#include "nn/transformer_decoder.h"
+
+#include "autograd/elementwise.h"
+
+namespace heed {
+TransformerDecoderLayer::TransformerDecoderLayer(
+    int64_t d_model,
+    int64_t num_heads,
+    int64_t d_ff,
+    const TransformerLayerOptions& options)
+    : norm_first_(options.norm_first),
+      self_attn_(d_model, num_heads, options.attention_options()),
+      multihead_attn_(d_model, num_heads, options.attention_options()),
+      feed_forward_(d_model, d_ff, options.feed_forward_options()),
+      norm1_(d_model, options.norm_options()),
+      norm2_(d_model, options.norm_options()),
+      norm3_(d_model, options.norm_options()),
+      dropout_({options.dropout, options.generator}) {
+  add_module("self_attn", self_attn_);
+  add_module("multihead_attn", multihead_attn_);
+  add_module_unprefixed("feed_forward", feed_forward_);
+  add_module("norm1", norm1_);
+  add_module("norm2", norm2_);
+  add_module("norm3", norm3_);
+  add_module("dropout", dropout_);
+}
+
+template <typename F>
+Variable TransformerDecoderLayer::residual(
+    const Variable& x, const LayerNorm& norm, const F& sublayer) const {
+  if (norm_first_) {
+    return x + dropout_(sublayer(norm(x)));
+  }
+  return norm(x + dropout_(sublayer(x)));
+}
+
+Variable TransformerDecoderLayer::forward(
+    const Variable& x,
+    const Variable& memory,
+    const DecoderMaskOptions& masks,
+    Variable* self_weights,
+    Variable* cross_weights) const {
+  const auto keep = [](const AttentionResult& result, Variable* weights) {
+    if (weights != nullptr) {
+      *weights = result.weights;
+    }
+    return result.output;
+  };
+  Variable y = residual(x, norm1_, [&](const Variable& z) {
+    return keep(
+        self_attn_.forward(
+            z,
+            {.mask = masks.self,
+             .need_weights = self_weights != nullptr,
+             .average_weights = false}),
+        self_weights);
+  });
+  y = residual(y, norm2_, [&](const Variable& z) {
+    return keep(
+        multihead_attn_.forward(
+            z,
+            memory,
+            memory,
+            {.mask = masks.cross,
+             .need_weights = cross_weights != nullptr,
+             .average_weights = false}),
+        cross_weights);
+  });
+  return residual(
+      y, norm3_, [&](const Variable& z) { return feed_forward_(z); });
+}
+
+DecoderLayerCache TransformerDecoderLayer::start(const Variable& memory) const {
+  return {.self = {}, .cross = multihead_attn_.project(memory)};
+}
+
+Variable TransformerDecoderLayer::step(
+    const Variable& x,
+    DecoderLayerCache& cache,
+    const Tensor& memory_padding) const {
+  Variable y = residual(x, norm1_, [&](const Variable& z) {
+    return self_attn_.step(z, cache.self);
+  });
+  y = residual(y, norm2_, [&](const Variable& z) {
+    return multihead_attn_.attend(z, cache.cross, memory_padding);
+  });
+  return residual(
+      y, norm3_, [&](const Variable& z) { return feed_forward_(z); });
+}
+
+std::string TransformerDecoderLayer::describe() const {
+  return "TransformerDecoderLayer()";
+}
+
+TransformerDecoder::TransformerDecoder(
+    int64_t num_layers,
+    int64_t d_model,
+    int64_t num_heads,
+    int64_t d_ff,
+    const TransformerLayerOptions& options) {
+  if (num_layers < 0) {
+    fail("TransformerDecoder", "num_layers must be >= 0, got ", num_layers);
+  }
+  for (int64_t i = 0; i < num_layers; ++i) {
+    layers_.emplace_back(d_model, num_heads, d_ff, options);
+  }
+  add_module("layers", layers_);
+  if (options.norm_first) {
+    norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
+    add_module("norm", *norm_);
+  }
+}
+
+Variable TransformerDecoder::forward(
+    const Variable& tgt,
+    const Variable& memory,
+    const DecoderMaskOptions& masks,
+    std::vector<Variable>* self_weights,
+    std::vector<Variable>* cross_weights) const {
+  const auto place = [](std::vector<Variable>* weights) {
+    return weights == nullptr ? nullptr : &weights->emplace_back();
+  };
+  Variable x = tgt;
+  for (int64_t i = 0; i < layers_.size(); ++i) {
+    x = layers_[i].forward(
+        x, memory, masks, place(self_weights), place(cross_weights));
+  }
+  return norm_ ? (*norm_)(x) : x;
+}
+
+std::vector<DecoderLayerCache> TransformerDecoder::start(
+    const Variable& memory) const {
+  std::vector<DecoderLayerCache> caches;
+  for (int64_t i = 0; i < layers_.size(); ++i) {
+    caches.push_back(layers_[i].start(memory));
+  }
+  return caches;
+}
+
+Variable TransformerDecoder::step(
+    const Variable& x,
+    std::vector<DecoderLayerCache>& caches,
+    const Tensor& memory_padding) const {
+  if (static_cast<int64_t>(caches.size()) != layers_.size()) {
+    fail(
+        "TransformerDecoder",
+        "there must be a cache for each of ",
+        layers_.size(),
+        " layers, got ",
+        caches.size(),
+        "; make them by start()");
+  }
+  Variable y = x;
+  for (int64_t i = 0; i < layers_.size(); ++i) {
+    y = layers_[i].step(y, caches[static_cast<size_t>(i)], memory_padding);
+  }
+  return norm_ ? (*norm_)(y) : y;
+}
+
+std::string TransformerDecoder::describe() const {
+  return "TransformerDecoder()";
+}
+
+}  // namespace heed

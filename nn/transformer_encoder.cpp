@@ -1,0 +1,93 @@
+#include "nn/transformer_encoder.h"
+
+#include "autograd/elementwise.h"
+
+namespace heed {
+
+TransformerEncoderLayer::TransformerEncoderLayer(
+    int64_t d_model,
+    int64_t num_heads,
+    int64_t d_ff,
+    const TransformerLayerOptions& options)
+    : norm_first_(options.norm_first),
+      self_attn_(d_model, num_heads, options.attention_options()),
+      feed_forward_(d_model, d_ff, options.feed_forward_options()),
+      norm1_(d_model, options.norm_options()),
+      norm2_(d_model, options.norm_options()),
+      dropout_({options.dropout, options.generator}) {
+  add_module("self_attn", self_attn_);
+  add_module_unprefixed("feed_forward", feed_forward_);
+  add_module("norm1", norm1_);
+  add_module("norm2", norm2_);
+  add_module("dropout", dropout_);
+}
+
+template <typename F>
+Variable TransformerEncoderLayer::residual(
+    const Variable& x, const LayerNorm& norm, const F& sublayer) const {
+  if (norm_first_) {
+    return x + dropout_(sublayer(norm(x)));
+  }
+  return norm(x + dropout_(sublayer(x)));
+}
+
+Variable TransformerEncoderLayer::forward(
+    const Variable& x,
+    const AttentionMaskOptions& mask,
+    Variable* weights) const {
+  const Variable y = residual(x, norm1_, [&](const Variable& z) {
+    const AttentionResult result = self_attn_.forward(
+        z,
+        {.mask = mask,
+         .need_weights = weights != nullptr,
+         .average_weights = false});
+    if (weights != nullptr) {
+      *weights = result.weights;
+    }
+    return result.output;
+  });
+  return residual(
+      y, norm2_, [&](const Variable& z) { return feed_forward_(z); });
+}
+
+std::string TransformerEncoderLayer::describe() const {
+  return "TransformerEncoderLayer()";
+}
+
+TransformerEncoder::TransformerEncoder(
+    int64_t num_layers,
+    int64_t d_model,
+    int64_t num_heads,
+    int64_t d_ff,
+    const TransformerLayerOptions& options) {
+  if (num_layers < 0) {
+    fail("TransformerEncoder", "num_layers must be >= 0, got ", num_layers);
+  }
+  for (int64_t i = 0; i < num_layers; ++i) {
+    layers_.emplace_back(d_model, num_heads, d_ff, options);
+  }
+  add_module("layers", layers_);
+  if (options.norm_first) {
+    norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
+    add_module("norm", *norm_);
+  }
+}
+
+Variable TransformerEncoder::forward(
+    const Variable& src,
+    const AttentionMaskOptions& mask,
+    std::vector<Variable>* weights) const {
+  Variable x = src;
+  for (int64_t i = 0; i < layers_.size(); ++i) {
+    Variable* const own =
+        weights == nullptr ? nullptr : &weights->emplace_back();
+    x = layers_[i].forward(x, mask, own);
+  }
+  return norm_ ? (*norm_)(x) : x;
+}
+
+std::string TransformerEncoder::describe() const {
+  return "TransformerEncoder()";
+}
+
+}  // namespace heed
