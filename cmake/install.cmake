@@ -4,7 +4,9 @@
 # write <heed/nn/linear.h>. In the build both work: the root is an include
 # directory, and build/include/heed holds links to it. The installed copies
 # include <heed/nn/linear.h> themselves, so that a user's include path gets
-# nothing but include/, and their own "tensor/" or "nn/" stays theirs.
+# nothing but include/, and their own "tensor/" or "nn/" stays theirs. Headers
+# with OpenMP pragmas are the kernels' own and are not installed: without heed's
+# compiler flags they would only warn.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -32,7 +34,9 @@ install(CODE "
     string(REGEX REPLACE
            \"#include \\\"((tensor|autograd|nn|optim)/[^\\\"]+)\\\"\"
            \"#include <heed/\\\\1>\" text \"\${text}\")
-    file(WRITE \"${heed_staged}/heed/\${header}\" \"\${text}\")
+    if(NOT text MATCHES \"#pragma omp\")
+      file(WRITE \"${heed_staged}/heed/\${header}\" \"\${text}\")
+    endif()
   endforeach()")
 install(DIRECTORY ${heed_staged}/heed
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,4 +1,4 @@
-#include <heed/tensor/error.h>
+#include <heed/tensor/creation.h>
 
 #include <iostream>
 
@@ -6,10 +6,7 @@
 #include "tensor/shape.h"
 
 int main() {
-  try {
-    heed::fail("consumer", "heed answers");
-  } catch (const std::invalid_argument& error) {
-    std::cout << error.what() << '\n';
-    return shape_of_the_consumer;
-  }
+  const heed::Tensor x = heed::ones({2, 3});
+  std::cout << "heed answers " << x.numel() << '\n';
+  return x.numel() == 6 ? shape_of_the_consumer : 1;
 }

@@ -1,0 +1,180 @@
+#include "examples/heat_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "tensor/error.h"
+
+namespace examples {
+namespace {
+
+constexpr int kCell = 18;
+constexpr int kMargin = 34;  // for labels, left and above
+constexpr int kGap = 26;
+constexpr int kTitle = 20;  // height of a map's title line
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+// From white over blue to a dark blue, so that small weights can be seen.
+std::string color_of(double weight) {
+  const double w = std::clamp(std::isnan(weight) ? 0.0 : weight, 0.0, 1.0);
+  const double t = std::sqrt(w);
+  const auto mix = [t](double from, double to) {
+    return static_cast<int>(std::lround(from + t * (to - from)));
+  };
+  char text[16];
+  std::snprintf(
+      text, sizeof text, "#%02x%02x%02x", mix(255, 8), mix(255, 48), mix(255, 107));
+  return text;
+}
+
+struct Size {
+  int width, height;
+};
+
+Size size_of(const HeatMap& map) {
+  return {
+      kMargin + kCell * static_cast<int>(map.weights.size(1)),
+      kTitle + kMargin + kCell * static_cast<int>(map.weights.size(0))};
+}
+
+void draw(std::ostream& out, const HeatMap& map, int x, int y) {
+  const std::vector<double> w = map.weights.to_vector<double>();
+  const auto rows = static_cast<size_t>(map.weights.size(0));
+  const auto columns = static_cast<size_t>(map.weights.size(1));
+  out << "<g transform=\"translate(" << x << ' ' << y << ")\">\n"
+      << "<text class=\"title\" x=\"" << kMargin << "\" y=\"12\">"
+      << escaped(map.title) << "</text>\n";
+  const int top = kTitle + kMargin;
+  for (size_t j = 0; j < columns && j < map.column_labels.size(); ++j) {
+    const int cx = kMargin + kCell * static_cast<int>(j) + kCell / 2;
+    out << "<text class=\"key\" transform=\"translate(" << cx + 4 << ' '
+        << top - 5 << ") rotate(-60)\">" << escaped(map.column_labels[j])
+        << "</text>\n";
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    const int cy = top + kCell * static_cast<int>(i);
+    if (i < map.row_labels.size()) {
+      out << "<text class=\"query\" x=\"" << kMargin - 5 << "\" y=\"" << cy + 13
+          << "\">" << escaped(map.row_labels[i]) << "</text>\n";
+    }
+    for (size_t j = 0; j < columns; ++j) {
+      const double weight = w[i * columns + j];
+      char percent[32];
+      std::snprintf(percent, sizeof percent, "%.1f %%", 100 * weight);
+      out << "<rect x=\"" << kMargin + kCell * static_cast<int>(j) << "\" y=\""
+          << cy << "\" width=\"" << kCell << "\" height=\"" << kCell
+          << "\" fill=\"" << color_of(weight) << "\"><title>" << percent
+          << "</title></rect>\n";
+    }
+  }
+  out << "</g>\n";
+}
+
+}  // namespace
+
+std::string to_terminal(const HeatMap& map) {
+  constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
+  const std::vector<double> w = map.weights.to_vector<double>();
+  const auto rows = static_cast<size_t>(map.weights.size(0));
+  const auto columns = static_cast<size_t>(map.weights.size(1));
+  size_t label_width = 0;
+  for (const std::string& label : map.row_labels) {
+    label_width = std::max(label_width, label.size());
+  }
+  std::ostringstream out;
+  out << map.title << '\n' << std::string(label_width, ' ');
+  for (size_t j = 0; j < columns; ++j) {
+    std::string label = j < map.column_labels.size() ? map.column_labels[j] : "";
+    label.resize(std::min<size_t>(label.size(), 6));
+    out << std::string(8 - label.size(), ' ') << label;
+  }
+  out << '\n';
+  for (size_t i = 0; i < rows; ++i) {
+    const std::string label = i < map.row_labels.size() ? map.row_labels[i] : "";
+    out << std::string(label_width - label.size(), ' ') << label;
+    for (size_t j = 0; j < columns; ++j) {
+      const double weight = std::clamp(w[i * columns + j], 0.0, 1.0);
+      const auto shade = static_cast<size_t>(std::lround(4 * std::sqrt(weight)));
+      char percent[16];
+      std::snprintf(percent, sizeof percent, "%3.0f%%", 100 * weight);
+      out << "  " << kShades[shade] << kShades[shade] << percent;
+    }
+    out << '\n';
+  }
+  return out.str();
+}
+
+std::string to_svg(
+    const std::string& title,
+    const std::vector<HeatMap>& maps,
+    int columns) {
+  constexpr int kEdge = 16;
+  constexpr int kHeading = 34;
+  std::ostringstream body;
+  int width = 320;
+  int y = kEdge + kHeading;
+  for (size_t first = 0; first < maps.size();) {
+    const size_t last =
+        std::min(maps.size(), first + static_cast<size_t>(columns));
+    int x = kEdge;
+    int height = 0;
+    for (; first < last; ++first) {
+      const Size size = size_of(maps[first]);
+      draw(body, maps[first], x, y);
+      x += size.width + kGap;
+      height = std::max(height, size.height);
+    }
+    width = std::max(width, x - kGap + kEdge);
+    y += height + kGap;
+  }
+  const int height = y - kGap + kEdge;
+  std::ostringstream out;
+  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width
+      << "\" height=\"" << height << "\" viewBox=\"0 0 " << width << ' '
+      << height << "\">\n"
+      << "<style>text { font: 11px sans-serif; fill: #222 }"
+         " .heading { font-size: 16px; font-weight: bold }"
+         " .title { font-weight: bold } .query { text-anchor: end }"
+         " rect { stroke: #e4e4e4; stroke-width: 0.5 }</style>\n"
+      << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+      << "<text class=\"heading\" x=\"" << kEdge << "\" y=\"" << kEdge + 14
+      << "\">" << escaped(title) << "</text>\n"
+      << body.str() << "</svg>\n";
+  return out.str();
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file) {
+    heed::fail<std::runtime_error>("write_file", "cannot write ", path);
+  }
+}
+
+}  // namespace examples
