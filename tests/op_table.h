@@ -60,11 +60,12 @@ class Op {
   std::function<std::vector<Tensor>(const std::vector<Tensor>&)> on_tensors_;
 };
 
-/// Where the inputs' values lie. All are distinct, so that nothing is a tie,
-/// and at least 0.05 from any multiple of 0.1: row thresholds are such.
+/// Where the inputs' values lie. No two have the same absolute value, so that
+/// nothing is a tie, and none is near a multiple of 0.1, so that kinks may be
+/// there.
 enum class Domain {
-  real,      // in [-2.5, 2.5], never near 0
-  positive,  // in [0.25, 3]
+  real,      // of both signs, 0.3 or more from 0
+  positive,  // at least 0.3
 };
 
 /// The shapes of a row's inputs.

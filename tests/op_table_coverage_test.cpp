@@ -51,6 +51,7 @@ const Names kNoOperations = {
     "tensor/comparison.h",
     "tensor/creation.h",
     "tensor/random.h",
+    "tensor/reduce_loop.h",
 };
 
 std::string without_comments(const fs::path& path) {
@@ -110,10 +111,15 @@ std::string type_of(std::string parameter) {
     type += word == "const" ? "" : word;
   }
   std::erase(type, '&');
-  for (size_t at; (at = type.find("Tensor")) != std::string::npos;) {
-    type.replace(at, 6, "Variable");
-  }
   return type;
+}
+
+// Masks and ids are Tensors beside Variables, so one name stands for both.
+std::string with_variables(std::string signature) {
+  for (size_t at; (at = signature.find("Tensor")) != std::string::npos;) {
+    signature.replace(at, 6, "Variable");
+  }
+  return signature;
 }
 
 struct Function {
@@ -156,7 +162,8 @@ Function parse(const std::string& declaration) {
       parameter += c;
     }
   }
-  function.signature = head.substr(name) + "(" + parameters + ")";
+  function.signature =
+      with_variables(head.substr(name) + "(" + parameters + ")");
   return function;
 }
 
@@ -230,7 +237,7 @@ Names members() {
 
 // A row's name without its note.
 std::string signature_of(const std::string& name) {
-  return name.substr(0, name.rfind(')') + 1);
+  return with_variables(name.substr(0, name.rfind(')') + 1));
 }
 
 }  // namespace

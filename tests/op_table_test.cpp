@@ -40,8 +40,10 @@ Arrays values_for(const Row& row, const Shapes& shapes) {
   count = std::max<int64_t>(count, 24);
   std::vector<double> pool;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t step = row.domain == Domain::positive ? i + 2 : i - count / 2;
-    pool.push_back(0.1 * static_cast<double>(step) + 0.0637);
+    const bool negative = row.domain == Domain::real && i % 2 == 1;
+    const int64_t step = row.domain == Domain::real ? i / 2 : i;
+    const double size = 0.3637 + 0.1 * static_cast<double>(step);
+    pool.push_back(negative ? 0.0274 - size : size);
   }
   std::mt19937_64 generator(seed_of(row));
   for (size_t i = pool.size(); i > 1; --i) {  // std::shuffle is not portable
@@ -232,9 +234,9 @@ std::string who(const Row& row) {
   if (!row.who.empty()) {
     return row.who;
   }
-  const size_t scope = row.name.find("::");
-  const size_t start = scope == std::string::npos ? 0 : scope + 2;
-  return row.name.substr(start, row.name.find('(') - start);
+  const std::string name = row.name.substr(0, row.name.find('('));
+  const size_t scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
 bool starts_with_name(const Row& row, const std::string& message) {
@@ -529,7 +531,8 @@ void check_overwritten(
   }
   victim.mul_(0.5).add_(3.25);
   try {
-    CHECK_CLOSE(gradients_of(outputs, in, false), expected, 1e-13);
+    const Tensors found = gradients_of(outputs, in, false);
+    CHECK_CLOSE(found, expected, 1e-13);
   } catch (const std::logic_error& error) {
     const std::string message = error.what();
     CAPTURE(message);

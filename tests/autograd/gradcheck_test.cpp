@@ -10,7 +10,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
 #include "autograd/record.h"
-#include "autograd/reduction.h"
+#include "tensor/reduction.h"
 
 using namespace heed;
 

@@ -6,7 +6,7 @@ const Rows& rows() {
   static const Rows all = [] {
     Rows rows;
     for (const auto& family :
-         {elementwise_rows, reduction_rows, view_rows}) {
+         {elementwise_rows, view_rows}) {
       for (Row& row : family()) {
         rows.push_back(std::move(row));
       }
