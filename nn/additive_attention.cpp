@@ -27,8 +27,4 @@ Variable AdditiveAttention::scores(
   return score_proj_(tanh(q + k)).squeeze(-1);         // [B, T, S]
 }
 
-std::string AdditiveAttention::describe() const {
-  return "AdditiveAttention()";
-}
-
 }  // namespace heed

@@ -27,7 +27,6 @@ class AdditiveAttention : public Attention {
       const AdditiveAttentionOptions& options = {});
 
   Variable scores(const Variable& query, const Variable& key) const override;
-  std::string describe() const override;
 
  private:
   Linear query_proj_;

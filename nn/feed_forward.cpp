@@ -20,6 +20,4 @@ Variable FeedForward::forward(const Variable& x) const {
   return linear2_(dropout_(hidden));
 }
 
-std::string FeedForward::describe() const { return "FeedForward()"; }
-
 }  // namespace heed

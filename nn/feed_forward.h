@@ -30,7 +30,6 @@ class FeedForward : public Layer {
       int64_t d_model, int64_t d_ff, const FeedForwardOptions& options = {});
 
   Variable forward(const Variable& x) const override;
-  std::string describe() const override;
 
  private:
   Linear linear1_;

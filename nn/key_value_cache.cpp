@@ -1,6 +1,7 @@
 #include "nn/key_value_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -14,7 +15,21 @@ Tensor grown(const Tensor& old, int64_t length, int64_t room) {
 
 }  // namespace
 
+// The copy sees what is used and none of the room, so it grows before it
+// writes.
+KeyValueCache::KeyValueCache(const KeyValueCache& other)
+    : length_(other.length_), keys_(other.key()), values_(other.value()) {}
+
+KeyValueCache& KeyValueCache::operator=(KeyValueCache other) noexcept {
+  std::swap(length_, other.length_);
+  std::swap(keys_, other.keys_);
+  std::swap(values_, other.values_);
+  return *this;
+}
+
 void KeyValueCache::append(const Tensor& key, const Tensor& value) {
+  check_defined("KeyValueCache", key, "key");
+  check_defined("KeyValueCache", value, "value");
   const bool fits =
       key.dim() == 4 && value.shape() == key.shape() &&
       value.dtype() == key.dtype() &&

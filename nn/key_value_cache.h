@@ -8,6 +8,12 @@ namespace heed {
 /// decoding computes each of them once.
 class KeyValueCache {
  public:
+  KeyValueCache() = default;
+  /// A copy goes its own way: what is appended to one is not in the other.
+  KeyValueCache(const KeyValueCache& other);
+  KeyValueCache(KeyValueCache&&) = default;
+  KeyValueCache& operator=(KeyValueCache other) noexcept;
+
   /// Adds t positions; key and value [B, num_heads, t, head_dim].
   /// Throws std::invalid_argument unless they fit each other and what is here.
   void append(const Tensor& key, const Tensor& value);

@@ -1,11 +1,16 @@
 #include "nn/module.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
 #include <set>
 #include <sstream>
+#include <typeinfo>
 #include <unordered_set>
 
 #include "autograd/leaf_count.h"
@@ -43,8 +48,9 @@ Orphans& orphans() {
   return *instance;
 }
 
-// Modules made on this thread so far.
-thread_local int64_t births = 0;
+// Modules made so far. Threads share the count: an id of a thread is used again
+// when the thread has ended.
+std::atomic<int64_t> births = 0;
 
 std::string class_name(const Module& module) {
   const std::string line = module.describe();
@@ -69,7 +75,7 @@ void print_tree(
 std::string with_separators(int64_t number) {
   std::string digits = std::to_string(number);
   for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<size_t>(i), ",");
+    digits.insert(static_cast<size_t>(i), 1, ',');
   }
   return digits;
 }
@@ -138,6 +144,13 @@ void Module::tie_parameter(const std::string& name, const Variable& other) {
     if (own_name != name) {
       continue;
     }
+    if (!other.defined() || !other.is_leaf() || !other.requires_grad()) {
+      fail(
+          class_name(*this),
+          "a tied parameter must be a leaf that requires a gradient, got "
+          "another Variable for ",
+          name);
+    }
     if (parameter.shape() != other.shape() ||
         parameter.dtype() != other.dtype()) {
       fail(
@@ -161,22 +174,46 @@ void Module::tie_parameter(const std::string& name, const Variable& other) {
 
 void Module::add_module(const std::string& name, Module& child) {
   adopt(name, child, /*prefixed=*/true);
+  note_registration();
 }
 
 void Module::add_module_unprefixed(const std::string& name, Module& child) {
   adopt(name, child, /*prefixed=*/false);
+  note_registration();
+}
+
+void Module::take_module(const std::string& name, Module& child) {
+  adopt(name, child, /*prefixed=*/true);
 }
 
 void Module::adopt(const std::string& name, Module& child, bool prefixed) {
   check_name(name);
+  if (child.holds(*this)) {
+    fail(
+        class_name(*this),
+        "a module must not hold itself, got ",
+        child.describe(),
+        " as \"",
+        name,
+        "\"");
+  }
   orphans().erase(&child);
   children_.push_back({name, &child, prefixed});
-  note_registration();
+}
+
+bool Module::holds(const Module& other) const {
+  return this == &other ||
+         std::any_of(
+             children_.begin(), children_.end(), [&](const Child& child) {
+               return child.module->holds(other);
+             });
 }
 
 void Module::note_registration() {
-  last_birth_ = births;
-  forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
+  if (std::this_thread::get_id() == thread_) {
+    last_birth_ = births;
+    forgotten_leaves_ = unregistered_leaves() - leaves_at_birth_;
+  }
 }
 
 void Module::check_registered() const {
@@ -315,6 +352,17 @@ void Module::apply(const std::function<void(Module&)>& f) {
     child.module->apply(f);
   }
   f(*this);
+}
+
+std::string Module::describe() const {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status),
+      &std::free);
+  std::string name = status == 0 ? demangled.get() : typeid(*this).name();
+  name = name.substr(0, name.find('<'));  // no template arguments
+  const size_t scope = name.rfind(':');
+  return (scope == std::string::npos ? name : name.substr(scope + 1)) + "()";
 }
 
 std::string Module::summary() const {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,7 +46,9 @@ struct LoadReport {
 ///     };
 ///
 /// What the constructor makes but does not register is noticed: parameters()
-/// and all that walks the tree then throw std::logic_error.
+/// and all that walks the tree then throw std::logic_error. Of a module that no
+/// other holds, only what follows the last registration goes unnoticed; one
+/// without any registration has no parameters, which an optimizer refuses.
 /// Modules are neither copied nor moved: registered references stay valid.
 class Module {
  public:
@@ -79,8 +82,9 @@ class Module {
   /// Calls f with this and every module within, children first.
   void apply(const std::function<void(Module&)>& f);
 
-  /// The class and its sizes in one line: `Linear(in_features=2, ...)`.
-  virtual std::string describe() const = 0;
+  /// The class and its sizes in one line: `Linear(in_features=2, ...)`. Unless
+  /// overridden the class alone: `Gate()`.
+  virtual std::string describe() const;
   /// A table of parameters with shapes and counts, the tied ones once.
   std::string summary() const;
 
@@ -99,17 +103,29 @@ class Module {
   /// Puts another leaf behind the name, for tying.
   /// Throws std::invalid_argument unless shape and dtype agree.
   void tie_parameter(const std::string& name, const Variable& other);
-  /// Registers a member.
+  /// Registers a member. Throws std::invalid_argument for a module that holds
+  /// this one, too.
   void add_module(const std::string& name, Module& child);
   /// Registers a member whose parameters go by their own names here, without
   /// `name` in front.
   void add_module_unprefixed(const std::string& name, Module& child);
+  /// Registers a module handed over by others at any time, for containers: what
+  /// else was made meanwhile is not this module's to register.
+  void take_module(const std::string& name, Module& child);
+  /// The module M(args...); all that its constructor forgets is noticed.
+  template <typename M, typename... Args>
+  static std::unique_ptr<M> make(Args&&... args) {
+    auto module = std::make_unique<M>(std::forward<Args>(args)...);
+    static_cast<Module&>(*module).note_registration();
+    return module;
+  }
 
  private:
   using Visit = std::function<void(const std::string&, const Variable&)>;
 
   void check_name(const std::string& name) const;
   void adopt(const std::string& name, Module& child, bool prefixed);
+  bool holds(const Module& other) const;
   void note_registration();
   /// Throws std::logic_error when the constructor left something out.
   void check_registered() const;

@@ -18,13 +18,13 @@ class ModuleList : public Module {
       fail("ModuleList", "a module must be given, got a null pointer");
     }
     modules_.push_back(std::move(module));
-    add_module(std::to_string(modules_.size() - 1), *modules_.back());
+    take_module(std::to_string(modules_.size() - 1), *modules_.back());
     return *modules_.back();
   }
   /// Makes the module T(args...) in place and returns it.
   template <typename... Args>
   T& emplace_back(Args&&... args) {
-    return push_back(std::make_unique<T>(std::forward<Args>(args)...));
+    return push_back(Module::make<T>(std::forward<Args>(args)...));
   }
 
   int64_t size() const { return static_cast<int64_t>(modules_.size()); }

@@ -155,7 +155,9 @@ AttentionResult MultiHeadAttention::forward(
 }
 
 Variable MultiHeadAttention::step(
-    const Variable& x, KeyValueCache& cache) const {
+    const Variable& x,
+    KeyValueCache& cache,
+    const Tensor& key_padding_mask) const {
   check_input("x", x);
   const auto qkv = project_heads(x, 0, 3);
   cache.append(qkv[1].value(), qkv[2].value());
@@ -163,7 +165,9 @@ Variable MultiHeadAttention::step(
              qkv[0],
              cache.key(),
              cache.value(),
-             {.mask = {.is_causal = x.size(1) > 1}})
+             {.mask =
+                  {.key_padding_mask = key_padding_mask,
+                   .is_causal = x.size(1) > 1}})
       .output;
 }
 
@@ -180,6 +184,11 @@ Variable MultiHeadAttention::attend(
     const KeyValueCache& cache,
     const Tensor& key_padding_mask) const {
   check_input("query", query);
+  if (!cache.key().defined()) {
+    fail(
+        "MultiHeadAttention",
+        "the cache must be project()'s, got an empty one");
+  }
   return attend_heads(
              project_heads(query, 0, 1)[0],
              cache.key(),

@@ -56,9 +56,13 @@ class MultiHeadAttention : public Module {
 
   /// For decoding: attention of the new positions x [B, t, d_model] over those
   /// in `cache` and, causally, over themselves; they are added to it. Equals
-  /// the last t rows of forward over all positions with is_causal. No
-  /// gradient flows to what the cache held before.
-  Variable step(const Variable& x, KeyValueCache& cache) const;
+  /// the last t rows of forward over all positions with is_causal. No gradient
+  /// flows to the keys and values. key_padding_mask [B, all positions so far]:
+  /// true = padding, ignored.
+  Variable step(
+      const Variable& x,
+      KeyValueCache& cache,
+      const Tensor& key_padding_mask = {}) const;
   /// The keys and values of `memory` [B, S, d_model], for attend().
   KeyValueCache project(const Variable& memory) const;
   /// Attention of query [B, T, d_model] over what project() made.

@@ -1,11 +1,11 @@
 #include "nn/multiplicative_attention.h"
 
 #include <cmath>
-#include <limits>
 
 #include "autograd/elementwise.h"
 #include "autograd/matmul.h"
 #include "autograd/reduction.h"
+#include "tensor/comparison.h"
 
 namespace heed {
 namespace {
@@ -26,10 +26,8 @@ Variable dot_products(
 
 // Each vector divided by its length; zeros stay zeros.
 Variable normalized(const Variable& x) {
-  const double smallest = x.dtype() == kFloat32
-                              ? std::numeric_limits<float>::min()
-                              : std::numeric_limits<double>::min();
-  return x / maximum(norm(x, -1, /*keepdim=*/true), smallest);
+  const Variable length = norm(x, -1, /*keepdim=*/true);
+  return x / masked_fill(length, eq(length.value(), 0), 1);
 }
 
 }  // namespace
@@ -39,24 +37,16 @@ Variable DotAttention::scores(
   return dot_products("DotAttention", query, key);
 }
 
-std::string DotAttention::describe() const { return "DotAttention()"; }
-
 Variable ScaledDotAttention::scores(
     const Variable& query, const Variable& key) const {
   const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
   return dot_products("ScaledDotAttention", query * scale, key);
 }
 
-std::string ScaledDotAttention::describe() const {
-  return "ScaledDotAttention()";
-}
-
 Variable CosineAttention::scores(
     const Variable& query, const Variable& key) const {
   return dot_products("CosineAttention", normalized(query), normalized(key));
 }
-
-std::string CosineAttention::describe() const { return "CosineAttention()"; }
 
 GeneralAttention::GeneralAttention(
     int64_t query_size,
@@ -71,7 +61,5 @@ Variable GeneralAttention::scores(
     const Variable& query, const Variable& key) const {
   return dot_products("GeneralAttention", query, key_proj_(key));
 }
-
-std::string GeneralAttention::describe() const { return "GeneralAttention()"; }
 
 }  // namespace heed

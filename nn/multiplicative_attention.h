@@ -11,7 +11,6 @@ namespace heed {
 class DotAttention : public Attention {
  public:
   Variable scores(const Variable& query, const Variable& key) const override;
-  std::string describe() const override;
 };
 
 /// score(q, k) = q^T k / sqrt(size) (Vaswani et al. 2017, arXiv:1706.03762, eq.
@@ -19,7 +18,6 @@ class DotAttention : public Attention {
 class ScaledDotAttention : public Attention {
  public:
   Variable scores(const Variable& query, const Variable& key) const override;
-  std::string describe() const override;
 };
 
 /// score(q, k) = q^T k / (|q| |k|), the cosine between them, in [-1, 1] (Graves
@@ -28,7 +26,6 @@ class ScaledDotAttention : public Attention {
 class CosineAttention : public Attention {
  public:
   Variable scores(const Variable& query, const Variable& key) const override;
-  std::string describe() const override;
 };
 
 struct GeneralAttentionOptions {
@@ -48,7 +45,6 @@ class GeneralAttention : public Attention {
       const GeneralAttentionOptions& options = {});
 
   Variable scores(const Variable& query, const Variable& key) const override;
-  std::string describe() const override;
 
  private:
   Linear key_proj_;

@@ -7,7 +7,7 @@ void Sequential::push_back(std::unique_ptr<Layer> layer) {
     fail("Sequential", "a layer must be given, got a null pointer");
   }
   layers_.push_back(std::move(layer));
-  add_module(std::to_string(layers_.size() - 1), *layers_.back());
+  take_module(std::to_string(layers_.size() - 1), *layers_.back());
 }
 
 Variable Sequential::forward(const Variable& x) const {

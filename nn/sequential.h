@@ -20,7 +20,7 @@ class Sequential : public Layer {
   /// Adds the layer L(args...) and returns it.
   template <typename L, typename... Args>
   L& add(Args&&... args) {
-    auto layer = std::make_unique<L>(std::forward<Args>(args)...);
+    auto layer = make<L>(std::forward<Args>(args)...);
     L& added = *layer;
     push_back(std::move(layer));
     return added;

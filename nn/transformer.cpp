@@ -1,11 +1,15 @@
 #include "nn/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
 #include "nn/init.h"
 #include "tensor/comparison.h"
+#include "tensor/creation.h"
+#include "tensor/joining.h"
+#include "tensor/reduction.h"
 
 namespace heed {
 namespace {
@@ -53,11 +57,43 @@ void check_ids(const char* name, const Tensor& ids) {
 
 }  // namespace
 
+const TransformerOptions& Transformer::checked(
+    int64_t src_vocab_size,
+    int64_t tgt_vocab_size,
+    const TransformerOptions& options) {
+  const int64_t smaller = std::min(src_vocab_size, tgt_vocab_size);
+  if (smaller <= 0) {
+    fail(
+        "Transformer",
+        "vocabulary sizes must be positive, got ",
+        src_vocab_size,
+        " and ",
+        tgt_vocab_size);
+  }
+  if (options.pad_id && (*options.pad_id < 0 || *options.pad_id >= smaller)) {
+    fail(
+        "Transformer",
+        "pad_id must be in [0, ",
+        smaller,
+        "), an id of both vocabularies, got ",
+        *options.pad_id);
+  }
+  if (options.tie_source_target && src_vocab_size != tgt_vocab_size) {
+    fail(
+        "Transformer",
+        "tie_source_target must have vocabularies of one size, got ",
+        src_vocab_size,
+        " and ",
+        tgt_vocab_size);
+  }
+  return options;
+}
+
 Transformer::Transformer(
     int64_t src_vocab_size,
     int64_t tgt_vocab_size,
     const TransformerOptions& options)
-    : options_(options),
+    : options_(checked(src_vocab_size, tgt_vocab_size, options)),
       tgt_vocab_size_(tgt_vocab_size),
       src_embedding_(
           src_vocab_size, options.d_model, embedding_options(options)),
@@ -170,7 +206,9 @@ DecodingState Transformer::start_decoding(const Tensor& src) const {
   const NoGradGuard no_grad;
   return {
       .layers = decoder_.start(encode(src)),
+      .batch = src.size(0),
       .memory_padding = padding_of(src),
+      .padding = {},
       .position = 0};
 }
 
@@ -178,21 +216,34 @@ Tensor Transformer::decode_step(
     const Tensor& tokens, DecodingState& state) const {
   const NoGradGuard no_grad;
   check_defined("Transformer", tokens, "tokens");
-  if (tokens.dtype() != kInt64 || tokens.dim() != 1) {
+  if (tokens.dtype() != kInt64 || tokens.shape() != Shape({state.batch})) {
     fail(
         "Transformer",
-        "tokens must be int64 ids of shape [B], got ",
+        "tokens must be int64 ids of shape [B] = [",
+        state.batch,
+        "], got ",
         tokens.dtype(),
         " ",
         tokens.shape());
   }
-  const Variable x = embed(
-      tgt_embedding_, *tgt_positions_, tokens.unsqueeze(1), state.position);
-  const Variable y = decoder_.step(x, state.layers, state.memory_padding);
+  const Tensor ids = tokens.unsqueeze(1);  // [B, 1]
+  const Variable x =
+      embed(tgt_embedding_, *tgt_positions_, ids, state.position);
+  if (options_.pad_id) {
+    const Tensor is_padding = padding_of(ids);
+    if (state.padding.defined() || any(is_padding).item<bool>()) {
+      state.padding =
+          cat({state.padding.defined()
+                   ? state.padding
+                   : zeros({state.batch, state.position}, kBool),
+               is_padding},
+              1);
+    }
+  }
+  const Variable y =
+      decoder_.step(x, state.layers, state.memory_padding, state.padding);
   ++state.position;
   return output_proj_(y.select(1, 0)).value();  // [B, tgt_vocab_size]
 }
-
-std::string Transformer::describe() const { return "Transformer()"; }
 
 }  // namespace heed

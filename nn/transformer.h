@@ -52,7 +52,9 @@ struct AttentionWeights {
 /// Where a step-by-step decoding stands; made by Transformer::start_decoding.
 struct DecodingState {
   std::vector<DecoderLayerCache> layers;
+  int64_t batch = 0;      ///< Sequences.
   Tensor memory_padding;  ///< [B, S], true = padding; undefined without pad_id.
+  Tensor padding;         ///< [B, position], likewise; undefined if all false.
   int64_t position = 0;   ///< Of the next token.
 };
 
@@ -99,14 +101,19 @@ class Transformer : public Module {
   DecodingState start_decoding(const Tensor& src) const;
   /// Takes the next token of each sequence, ids [B], and returns the logits of
   /// the one after it, [B, tgt_vocab_size]: the last row of forward() over all
-  /// tokens so far. Records nothing.
+  /// tokens so far. Records nothing. Throws std::invalid_argument for ids out
+  /// of range or another number of them than sequences, and then leaves `state`
+  /// alone.
   Tensor decode_step(const Tensor& tokens, DecodingState& state) const;
 
   const TransformerOptions& options() const { return options_; }
   int64_t tgt_vocab_size() const { return tgt_vocab_size_; }
-  std::string describe() const override;
 
  private:
+  static const TransformerOptions& checked(
+      int64_t src_vocab_size,
+      int64_t tgt_vocab_size,
+      const TransformerOptions& options);
   void initialize();
   Tensor padding_of(const Tensor& ids) const;
   Variable embed(

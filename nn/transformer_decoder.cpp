@@ -77,19 +77,16 @@ DecoderLayerCache TransformerDecoderLayer::start(const Variable& memory) const {
 Variable TransformerDecoderLayer::step(
     const Variable& x,
     DecoderLayerCache& cache,
-    const Tensor& memory_padding) const {
+    const Tensor& memory_padding,
+    const Tensor& padding) const {
   Variable y = residual(x, norm1_, [&](const Variable& z) {
-    return self_attn_.step(z, cache.self);
+    return self_attn_.step(z, cache.self, padding);
   });
   y = residual(y, norm2_, [&](const Variable& z) {
     return multihead_attn_.attend(z, cache.cross, memory_padding);
   });
   return residual(
       y, norm3_, [&](const Variable& z) { return feed_forward_(z); });
-}
-
-std::string TransformerDecoderLayer::describe() const {
-  return "TransformerDecoderLayer()";
 }
 
 TransformerDecoder::TransformerDecoder(
@@ -117,6 +114,11 @@ Variable TransformerDecoder::forward(
     const DecoderMaskOptions& masks,
     std::vector<Variable>* self_weights,
     std::vector<Variable>* cross_weights) const {
+  for (std::vector<Variable>* weights : {self_weights, cross_weights}) {
+    if (weights != nullptr) {
+      weights->clear();
+    }
+  }
   const auto place = [](std::vector<Variable>* weights) {
     return weights == nullptr ? nullptr : &weights->emplace_back();
   };
@@ -140,7 +142,8 @@ std::vector<DecoderLayerCache> TransformerDecoder::start(
 Variable TransformerDecoder::step(
     const Variable& x,
     std::vector<DecoderLayerCache>& caches,
-    const Tensor& memory_padding) const {
+    const Tensor& memory_padding,
+    const Tensor& padding) const {
   if (static_cast<int64_t>(caches.size()) != layers_.size()) {
     fail(
         "TransformerDecoder",
@@ -152,13 +155,10 @@ Variable TransformerDecoder::step(
   }
   Variable y = x;
   for (int64_t i = 0; i < layers_.size(); ++i) {
-    y = layers_[i].step(y, caches[static_cast<size_t>(i)], memory_padding);
+    y = layers_[i].step(
+        y, caches[static_cast<size_t>(i)], memory_padding, padding);
   }
   return norm_ ? (*norm_)(y) : y;
-}
-
-std::string TransformerDecoder::describe() const {
-  return "TransformerDecoder()";
 }
 
 }  // namespace heed

@@ -52,11 +52,13 @@ class TransformerDecoderLayer : public Module {
   /// The cache to decode with over `memory` [B, S, d_model].
   DecoderLayerCache start(const Variable& memory) const;
   /// The rows of forward, causal, for the new positions x [B, t, d_model].
+  /// memory_padding [B, S] and padding [B, all positions so far]: true =
+  /// ignored.
   Variable step(
       const Variable& x,
       DecoderLayerCache& cache,
-      const Tensor& memory_padding) const;
-  std::string describe() const override;
+      const Tensor& memory_padding,
+      const Tensor& padding = {}) const;
 
  private:
   // One sub-layer with its residual connection and norm.
@@ -99,11 +101,13 @@ class TransformerDecoder : public Module {
   /// One cache a layer, to decode with over `memory` [B, S, d_model].
   std::vector<DecoderLayerCache> start(const Variable& memory) const;
   /// The rows of forward, causal, for the new positions x [B, t, d_model].
+  /// memory_padding [B, S] and padding [B, all positions so far]: true =
+  /// ignored.
   Variable step(
       const Variable& x,
       std::vector<DecoderLayerCache>& caches,
-      const Tensor& memory_padding) const;
-  std::string describe() const override;
+      const Tensor& memory_padding,
+      const Tensor& padding = {}) const;
 
  private:
   ModuleList<TransformerDecoderLayer> layers_;

@@ -50,10 +50,6 @@ Variable TransformerEncoderLayer::forward(
       y, norm2_, [&](const Variable& z) { return feed_forward_(z); });
 }
 
-std::string TransformerEncoderLayer::describe() const {
-  return "TransformerEncoderLayer()";
-}
-
 TransformerEncoder::TransformerEncoder(
     int64_t num_layers,
     int64_t d_model,
@@ -77,6 +73,9 @@ Variable TransformerEncoder::forward(
     const Variable& src,
     const AttentionMaskOptions& mask,
     std::vector<Variable>* weights) const {
+  if (weights != nullptr) {
+    weights->clear();
+  }
   Variable x = src;
   for (int64_t i = 0; i < layers_.size(); ++i) {
     Variable* const own =
@@ -84,10 +83,6 @@ Variable TransformerEncoder::forward(
     x = layers_[i].forward(x, mask, own);
   }
   return norm_ ? (*norm_)(x) : x;
-}
-
-std::string TransformerEncoder::describe() const {
-  return "TransformerEncoder()";
 }
 
 }  // namespace heed

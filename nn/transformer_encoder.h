@@ -34,7 +34,6 @@ class TransformerEncoderLayer : public Module {
       const Variable& x,
       const AttentionMaskOptions& mask = {},
       Variable* weights = nullptr) const;
-  std::string describe() const override;
 
  private:
   // One sub-layer with its residual connection and norm.
@@ -69,7 +68,6 @@ class TransformerEncoder : public Module {
       const Variable& src,
       const AttentionMaskOptions& mask = {},
       std::vector<Variable>* weights = nullptr) const;
-  std::string describe() const override;
 
  private:
   ModuleList<TransformerEncoderLayer> layers_;
