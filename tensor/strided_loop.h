@@ -29,6 +29,9 @@ class StridedLoop {
     }
   }
 
+  /// Whether all dimensions merged into one.
+  bool is_one_run() const { return rank_ == 1; }
+
   /// Calls body(offsets, count, strides) for runs of the innermost dimension:
   /// element i of a run is at offsets[k] + i * strides[k] in array k. Runs on
   /// several threads when numel * cost (simple operations an element) pays.

@@ -1,0 +1,24 @@
+#include "autograd/dropout.h"
+
+#include "autograd/record.h"
+
+namespace heed {
+
+Variable dropout(const Variable& x, double p, Generator& generator) {
+  check_dropout(x.value(), p);
+  return p == 0 ? x : dropout(x, p, generator.reserve(x.numel()));
+}
+
+Variable dropout(const Variable& x, double p, const GeneratorState& start) {
+  check_dropout(x.value(), p);
+  if (p == 0) {
+    return x;
+  }
+  // With a given mask dropout is linear and its own adjoint.
+  return record(
+      "dropout",
+      dropout(x.value(), p, start),
+      {{x, [p, start](const Variable& dy) { return dropout(dy, p, start); }}});
+}
+
+}  // namespace heed

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "autograd/variable.h"
+#include "tensor/dropout.h"
+
+namespace heed {
+
+/// Differentiable dropout: dx = dy where x was kept, over 1 - p, else 0. No
+/// mask is kept; backward draws it again.
+Variable dropout(const Variable& x, double p, Generator& generator);
+
+/// The same with the mask that a generator in state `start` would draw.
+Variable dropout(const Variable& x, double p, const GeneratorState& start);
+
+}  // namespace heed

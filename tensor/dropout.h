@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tensor/generator.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+/// Sets each element to 0 with probability p and scales the others, so that the
+/// mean stays (Srivastava et al. 2014):
+///
+///     y = 0 or x / (1 - p)
+///
+/// p = 0 returns x and draws nothing; p = 1 gives zeros. Element i, in
+/// row-major order, depends on number i of the draw alone, hence not on the
+/// number of threads.
+/// Shape: x [*] -> y [*].
+/// Throws std::invalid_argument unless x is floating and 0 <= p <= 1.
+Tensor dropout(const Tensor& x, double p, Generator& generator);
+
+/// The same with the mask that a generator in state `start` would draw: how
+/// backward gets its mask again.
+Tensor dropout(const Tensor& x, double p, const GeneratorState& start);
+
+/// Throws as dropout does, without drawing.
+void check_dropout(const Tensor& x, double p);
+
+}  // namespace heed
