@@ -54,8 +54,9 @@ TEST_CASE("activations: the fused gradient is that of the composed form") {
     const Tensor x = arange(-6.01, 6, 0.1, dtype).reshape({11, 11});
     const Tensor dy = cos(arange(121, dtype)).reshape({11, 11});
     const double tolerance = dtype == kFloat32 ? 1e-6 : 1e-14;
-    for (const auto& [name, f] : kActivations) {
-      CAPTURE(name);
+    for (const auto& op : kActivations) {
+      const auto& f = op.f;
+      CAPTURE(op.name);
       const Variable v(x.transpose(0, 1), true);
       f(v).backward(Variable(dy));
       const Tensor composed = derivatives(f, x.transpose(0, 1), dy, dy).first;
@@ -69,8 +70,9 @@ TEST_CASE("activations: first and second derivative against differences") {
   const Tensor dy = cos(arange(x.numel(), kFloat64));
   const Tensor dv = sin(arange(x.numel(), kFloat64) + 0.4);
   const double h = 1e-5;
-  for (const auto& [name, f] : kActivations) {
-    CAPTURE(name);
+  for (const auto& op : kActivations) {
+    const auto& f = op.f;
+    CAPTURE(op.name);
     const auto [dx, ddx] = derivatives(f, x, dy, dv);
     const Tensor slope = (f(x + h).value() - f(x - h).value()) / (2 * h);
     CHECK(allclose(dx, dy * slope, 1e-7, 1e-8));

@@ -98,8 +98,9 @@ TEST_CASE("broadcast gradients: of each operand's own shape and right value") {
     const Tensor a = uneven(a_shape);
     const Tensor b = uneven(b_shape) * 0.9 + 0.013;
     const Tensor dy = cos(uneven(broadcast_shapes("test", a_shape, b_shape)));
-    for (const auto& [name, f] : functions) {
-      CAPTURE(name);
+    for (const auto& op : functions) {
+      const auto& f = op.second;
+      CAPTURE(op.first);
       const std::vector<Tensor> dx = gradients(f, {a, b}, dy);
       CHECK(dx[0].shape() == a_shape);
       CHECK(dx[1].shape() == b_shape);
@@ -149,8 +150,9 @@ TEST_CASE("gradients with a number on either side") {
       {"abs", [](const auto& x) { return abs(x[0] - 1.001); }}};
   const Tensor x = uneven({3, 4}).transpose(0, 1);
   const Tensor dy = cos(uneven({4, 3}));
-  for (const auto& [name, f] : functions) {
-    CAPTURE(name);
+  for (const auto& op : functions) {
+    const auto& f = op.second;
+    CAPTURE(op.first);
     CHECK(
         allclose(gradients(f, {x}, dy)[0], numeric(f, {x}, 0, dy), 1e-7, 1e-8));
   }
