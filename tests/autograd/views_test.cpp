@@ -42,7 +42,7 @@ TEST_CASE("views: slice and select put the gradient where they looked") {
           return x.slice(0, -4, 99, 2);
         }) == Numbers{0, 1, 0, 2, 0});
   CHECK(gradient({5}, [](const Variable& x) {
-          return x.slice(-1, -99, 5, 3);
+          return x.slice(-1, -7, 5, 3);
         }) == Numbers{1, 0, 0, 2, 0});
   CHECK(gradient({3}, [](const Variable& x) {
           return x.slice(0, 2, 2);
