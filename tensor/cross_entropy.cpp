@@ -1,0 +1,223 @@
+#include "tensor/cross_entropy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "tensor/creation.h"
+#include "tensor/lanes.h"
+#include "tensor/parallel.h"
+#include "tensor/reduction.h"
+#include "tensor/vector_math.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kCost = 16;  // simple operations an element: one exp
+constexpr int64_t kStats = 3;  // numbers kept of each row
+
+template <typename T>
+bool allowed(T logit) {
+  return logit != -std::numeric_limits<T>::infinity();
+}
+
+// -sum(q * log softmax(x)); log softmax(x)_j = (x_j - most) - log_total, where
+// most may be too large for log_total to be added to it.
+template <typename T>
+double loss_row(
+    const T* x, int64_t n, int64_t target, double smoothing, T* stats) {
+  const T most = lane_max(x, n);
+  const double log_total = std::log(
+      lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); }));
+  double loss = 0;
+  double mass = 1;
+  if (smoothing < 1) {
+    loss = (1 - smoothing) *
+           ((static_cast<double>(most) - static_cast<double>(x[target])) +
+            log_total);
+  }
+  if (smoothing > 0) {
+    const double share = smoothing / static_cast<double>(n);
+    const double count =
+        lane_sum(n, [=](int64_t i) { return allowed(x[i]) ? T(1) : T(0); });
+    loss +=
+        share *
+        (lane_sum(
+             n, [=](int64_t i) { return allowed(x[i]) ? most - x[i] : T(0); }) +
+         count * log_total);
+    mass = 1 - smoothing + share * count;
+  }
+  stats[0] = most;
+  stats[1] = static_cast<T>(log_total);
+  stats[2] = static_cast<T>(mass);
+  return loss;
+}
+
+// dx = dy * (softmax(x) * sum(q) - q)
+template <typename T>
+void backward_row(
+    const T* x,
+    const T* stats,
+    int64_t n,
+    int64_t target,
+    double smoothing,
+    T dy,
+    T* dx) {
+  const T most = stats[0];
+  const T log_total = stats[1];
+  const T mass = stats[2];
+  const T share = static_cast<T>(smoothing / static_cast<double>(n));
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const T p = vector_math::exp((x[i] - most) - log_total);
+    dx[i] = dy * (p * mass - (allowed(x[i]) ? share : T(0)));
+  }
+  dx[target] -= dy * static_cast<T>(1 - smoothing);
+}
+
+}  // namespace
+
+int64_t check_targets(
+    std::string_view who,
+    const Tensor& scores,
+    const Tensor& targets,
+    int64_t ignore_index) {
+  check_defined(who, scores, "the first argument");
+  check_defined(who, targets, "targets");
+  if (targets.dtype() != kInt64) {
+    fail(who, "targets must have dtype int64, got ", targets.dtype());
+  }
+  const int64_t rank = scores.dim();
+  if (rank == 0 ||
+      targets.shape() != reduced_shape(scores.shape(), {rank - 1}, false)) {
+    fail(
+        who,
+        "targets must have the shape of the scores without their last "
+        "dimension, the classes, got ",
+        targets.shape(),
+        " for scores ",
+        scores.shape());
+  }
+  const int64_t classes = scores.shape().back();
+  const Tensor dense = targets.contiguous();
+  const int64_t* const t = dense.data<int64_t>();
+  std::atomic<int64_t> counted{0};
+  parallel_for(targets.numel(), grain_for(1), [&](int64_t i, int64_t end) {
+    int64_t here = 0;
+    for (; i < end; ++i) {
+      if (t[i] == ignore_index) {
+        continue;
+      }
+      if (t[i] < 0 || t[i] >= classes) {
+        fail(
+            who,
+            "targets must be in [0, ",
+            classes,
+            ") or the ignored ",
+            ignore_index,
+            ", got ",
+            t[i],
+            " at position ",
+            i);
+      }
+      ++here;
+    }
+    counted += here;
+  });
+  return counted;
+}
+
+Tensor cross_entropy(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options) {
+  return cross_entropy_forward(logits, targets, options).loss;
+}
+
+CrossEntropyForward cross_entropy_forward(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options) {
+  const double smoothing = options.label_smoothing;
+  if (!(smoothing >= 0 && smoothing <= 1)) {
+    fail("cross_entropy", "label_smoothing must be in [0, 1], got ", smoothing);
+  }
+  const int64_t counted =
+      check_targets("cross_entropy", logits, targets, options.ignore_index);
+  return visit_floating(
+      "cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
+        const int64_t n = logits.shape().back();
+        const int64_t rows = targets.numel();
+        const Tensor dense = logits.contiguous();
+        const Tensor dense_targets = targets.contiguous();
+        Tensor losses(targets.shape(), logits.dtype());
+        Tensor stats = zeros({rows, kStats}, logits.dtype());
+        const T* const x = dense.data<T>();
+        const int64_t* const t = dense_targets.data<int64_t>();
+        T* const loss = losses.mutable_data<T>();
+        T* const kept = stats.mutable_data<T>();
+        parallel_for(rows, grain_for(n * kCost), [&](int64_t i, int64_t end) {
+          for (; i < end; ++i) {
+            loss[i] =
+                t[i] == options.ignore_index
+                    ? T(0)
+                    : static_cast<T>(loss_row(
+                          x + i * n, n, t[i], smoothing, kept + i * kStats));
+          }
+        });
+        if (options.reduction != Reduction::none) {
+          losses = sum(losses);
+        }
+        if (options.reduction == Reduction::mean && counted > 0) {
+          losses.div_(static_cast<double>(counted));
+        }
+        return CrossEntropyForward{losses, stats, counted};
+      });
+}
+
+Tensor cross_entropy_backward(
+    const Tensor& dy,
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyForward& forward,
+    const CrossEntropyOptions& options) {
+  check_same_dtype("cross_entropy_backward", dy, logits);
+  return visit_floating(
+      "cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
+        const int64_t n = logits.shape().back();
+        const int64_t rows = targets.numel();
+        const Tensor dense = logits.contiguous();
+        const Tensor dense_targets = targets.contiguous();
+        const Tensor dense_dy = dy.contiguous();
+        Tensor dlogits(logits.shape(), logits.dtype());
+        const T* const x = dense.data<T>();
+        const T* const g = dense_dy.data<T>();
+        const T* const kept = forward.rows.data<T>();
+        const int64_t* const t = dense_targets.data<int64_t>();
+        T* const dx = dlogits.mutable_data<T>();
+        const bool each = options.reduction == Reduction::none;
+        const T divisor = options.reduction == Reduction::mean
+                              ? static_cast<T>(forward.counted)
+                              : T(1);
+        parallel_for(rows, grain_for(n * kCost), [&](int64_t i, int64_t end) {
+          for (; i < end; ++i) {
+            if (t[i] == options.ignore_index) {
+              std::fill_n(dx + i * n, n, T(0));
+              continue;
+            }
+            backward_row(
+                x + i * n,
+                kept + i * kStats,
+                n,
+                t[i],
+                options.label_smoothing,
+                g[each ? i : 0] / divisor,
+                dx + i * n);
+          }
+        });
+        return dlogits;
+      });
+}
+
+}  // namespace heed

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tensor/loss_reduction.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+struct CrossEntropyOptions {
+  int64_t ignore_index = -100;  ///< Targets of this value are not counted.
+  double label_smoothing = 0;   ///< In [0, 1].
+  Reduction reduction = Reduction::mean;
+};
+
+/// Cross-entropy of class targets, straight from logits:
+///
+///     loss = -sum_j q_j log softmax(logits)_j
+///     q_j = (1 - label_smoothing) [j = target] + label_smoothing / V
+///
+/// Smoothing spreads its mass over all V classes, the target too (Szegedy et
+/// al. 2016, arXiv:1512.00567; as PyTorch does). A banned class, its logit
+/// being -inf, counts as 0 in the smoothed part: only a banned target makes the
+/// loss infinite. An ignored target has loss 0 whatever its logits are;
+/// the mean is over the others, and 0 when there are none.
+/// Shape: logits [..., V], targets int64 [...] -> [], or [...] without
+/// reduction
+/// Throws std::invalid_argument unless shapes and dtypes are those and each
+/// target is in [0, V) or ignore_index.
+Tensor cross_entropy(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options = {});
+
+/// What cross_entropy computes on the way and its backward needs.
+struct CrossEntropyForward {
+  Tensor loss;
+  /// [rows, 3]: the largest logit, log(sum(exp(logits - largest))), and the sum
+  /// of q over classes that are not banned, 0 in ignored rows.
+  Tensor rows;
+  int64_t counted = 0;  ///< Targets that are not ignored.
+};
+
+CrossEntropyForward cross_entropy_forward(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options);
+
+/// The gradient of cross_entropy in one pass; p = softmax(logits), sums and q
+/// over classes that are not banned, dy divided by `counted` for the mean:
+///
+///     dlogits = dy * (p * sum(q) - q)
+Tensor cross_entropy_backward(
+    const Tensor& dy,
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyForward& forward,
+    const CrossEntropyOptions& options);
+
+/// The number of `targets` that are not `ignore_index`.
+/// Throws std::invalid_argument in the name of `who` unless `targets` is an
+/// int64 tensor of the shape of `scores` without its last dimension, each in
+/// [0, classes) or ignore_index.
+int64_t check_targets(
+    std::string_view who,
+    const Tensor& scores,
+    const Tensor& targets,
+    int64_t ignore_index);
+
+}  // namespace heed
