@@ -86,7 +86,9 @@ Preset preset_2018() {
       .max_length = 10,
       .framed = false,
       .model =
-          {.num_encoder_layers = 2, .num_decoder_layers = 2, .norm_first = true},
+          {.num_encoder_layers = 2,
+           .num_decoder_layers = 2,
+           .norm_first = true},
       .batch = 30,
       .steps = 10 * 20,
       .peak_lr = 0,
@@ -142,25 +144,24 @@ class Sequences {
   Sequences(const Preset& preset, heed::Generator& generator)
       : preset_(preset), generator_(generator) {}
 
-  std::vector<Sequence> draw(int64_t count, const std::set<Sequence>& excluded) {
+  std::vector<Sequence> draw(
+      int64_t count, const std::set<Sequence>& excluded) {
     std::vector<Sequence> sequences;
     while (static_cast<int64_t>(sequences.size()) < count) {
-      const Sequence numbers =
-          heed::randint(
-              preset_.first_symbol(),
-              preset_.vocabulary(),
-              {count, preset_.max_length},
-              heed::kInt64,
-              generator_)
-              .to_vector<int64_t>();
-      const Sequence lengths =
-          heed::randint(
-              preset_.min_length,
-              preset_.max_length + 1,
-              {count},
-              heed::kInt64,
-              generator_)
-              .to_vector<int64_t>();
+      const Sequence numbers = heed::randint(
+                                   preset_.first_symbol(),
+                                   preset_.vocabulary(),
+                                   {count, preset_.max_length},
+                                   heed::kInt64,
+                                   generator_)
+                                   .to_vector<int64_t>();
+      const Sequence lengths = heed::randint(
+                                   preset_.min_length,
+                                   preset_.max_length + 1,
+                                   {count},
+                                   heed::kInt64,
+                                   generator_)
+                                   .to_vector<int64_t>();
       auto next = numbers.begin();
       for (int64_t length : lengths) {
         Sequence sequence(next, next + length);
@@ -224,7 +225,8 @@ Score evaluate(
   for (size_t first = 0; first < sequences.size(); first += 100) {
     const auto begin = sequences.begin() + static_cast<int64_t>(first);
     const size_t count = std::min<size_t>(100, sequences.size() - first);
-    const std::vector<Sequence> part(begin, begin + static_cast<int64_t>(count));
+    const std::vector<Sequence> part(
+        begin, begin + static_cast<int64_t>(count));
     const Batch batch = make_batch(preset, part);
     loss += heed::cross_entropy(
                 model(batch.src, batch.tgt),
@@ -265,9 +267,7 @@ std::string text_of(const Preset& preset, const Sequence& sequence) {
 /// Draws what each head of the decoder looks at in the source while it copies
 /// `sequence`.
 std::string attention_picture(
-    const Preset& preset,
-    heed::Transformer& model,
-    const Sequence& sequence) {
+    const Preset& preset, heed::Transformer& model, const Sequence& sequence) {
   const heed::Evaluation evaluation(model);
   const Batch batch = make_batch(preset, {sequence});
   heed::AttentionWeights weights;
@@ -312,12 +312,12 @@ heed::Schedule schedule_of(const Preset& preset) {
                    preset.peak_lr,
                    0,
                    preset.steps,
-                   {.warmup_steps = std::min(preset.warmup_steps, preset.steps)});
+                   {.warmup_steps =
+                        std::min(preset.warmup_steps, preset.steps)});
 }
 
 int run(const Settings& settings) {
-  Preset preset =
-      settings.preset == "2018" ? preset_2018() : default_preset();
+  Preset preset = settings.preset == "2018" ? preset_2018() : default_preset();
   if (settings.steps > 0) {
     preset.steps = settings.steps;
   }
@@ -332,8 +332,7 @@ int run(const Settings& settings) {
 
   heed::Transformer model(
       preset.vocabulary(), preset.vocabulary(), preset.model);
-  heed::Adam optimizer(
-      model.parameters(), {.betas = {0.9, 0.98}, .eps = 1e-9});
+  heed::Adam optimizer(model.parameters(), {.betas = {0.9, 0.98}, .eps = 1e-9});
   const heed::Schedule schedule = schedule_of(preset);
   std::printf(
       "Copying sequences of %lld to %lld symbols: %lld parameters, %lld steps "
@@ -355,13 +354,10 @@ int run(const Settings& settings) {
       optimizer.set_lr(schedule.lr(step));
       optimizer.zero_grad();
       const Variable loss = heed::cross_entropy(
-          model(batch.src, batch.tgt),
-          batch.targets,
-          {.ignore_index = kPad});
+          model(batch.src, batch.tgt), batch.targets, {.ignore_index = kPad});
       loss.backward();
       optimizer.step();
-      progress.update(
-          step, loss.item<double>(), optimizer.lr(), batch.tokens);
+      progress.update(step, loss.item<double>(), optimizer.lr(), batch.tokens);
     }
     seconds = progress.seconds();
     tokens_per_second = progress.tokens_per_second();

@@ -48,7 +48,12 @@ std::string color_of(double weight) {
   };
   char text[16];
   std::snprintf(
-      text, sizeof text, "#%02x%02x%02x", mix(255, 8), mix(255, 48), mix(255, 107));
+      text,
+      sizeof text,
+      "#%02x%02x%02x",
+      mix(255, 8),
+      mix(255, 48),
+      mix(255, 107));
   return text;
 }
 
@@ -109,17 +114,20 @@ std::string to_terminal(const HeatMap& map) {
   std::ostringstream out;
   out << map.title << '\n' << std::string(label_width, ' ');
   for (size_t j = 0; j < columns; ++j) {
-    std::string label = j < map.column_labels.size() ? map.column_labels[j] : "";
+    std::string label =
+        j < map.column_labels.size() ? map.column_labels[j] : "";
     label.resize(std::min<size_t>(label.size(), 6));
     out << std::string(8 - label.size(), ' ') << label;
   }
   out << '\n';
   for (size_t i = 0; i < rows; ++i) {
-    const std::string label = i < map.row_labels.size() ? map.row_labels[i] : "";
+    const std::string label =
+        i < map.row_labels.size() ? map.row_labels[i] : "";
     out << std::string(label_width - label.size(), ' ') << label;
     for (size_t j = 0; j < columns; ++j) {
       const double weight = std::clamp(w[i * columns + j], 0.0, 1.0);
-      const auto shade = static_cast<size_t>(std::lround(4 * std::sqrt(weight)));
+      const auto shade =
+          static_cast<size_t>(std::lround(4 * std::sqrt(weight)));
       char percent[16];
       std::snprintf(percent, sizeof percent, "%3.0f%%", 100 * weight);
       out << "  " << kShades[shade] << kShades[shade] << percent;
@@ -130,9 +138,7 @@ std::string to_terminal(const HeatMap& map) {
 }
 
 std::string to_svg(
-    const std::string& title,
-    const std::vector<HeatMap>& maps,
-    int columns) {
+    const std::string& title, const std::vector<HeatMap>& maps, int columns) {
   constexpr int kEdge = 16;
   constexpr int kHeading = 34;
   std::ostringstream body;

@@ -20,9 +20,7 @@ std::string to_terminal(const HeatMap& map);
 
 /// A page of maps side by side, `columns` in a row, as one SVG document.
 std::string to_svg(
-    const std::string& title,
-    const std::vector<HeatMap>& maps,
-    int columns);
+    const std::string& title, const std::vector<HeatMap>& maps, int columns);
 
 /// Throws std::runtime_error when the file cannot be written.
 void write_file(const std::string& path, const std::string& content);

@@ -2,18 +2,15 @@
 
 #include <functional>
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "autograd/variable.h"
+#include "tensor/state_dict.h"
 
 namespace heed {
-
-/// Tensors by dotted name, as PyTorch names them.
-using StateDict = std::map<std::string, Tensor>;
 
 /// What did not fit when a StateDict was loaded.
 struct LoadReport {

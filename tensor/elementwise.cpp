@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "tensor/arithmetic.h"
 #include "tensor/creation.h"
 #include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
@@ -17,26 +18,10 @@ constexpr int64_t kSimple = 1;
 constexpr int64_t kDivision = 4;
 constexpr int64_t kFunction = 12;  // exp, log, sin: a polynomial or a call
 
-// Signed overflow is undefined; integers wrap around instead.
-template <typename T, typename F>
-T wrapping(T a, T b, const F& f) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(
-        f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
-  } else {
-    return f(a, b);
-  }
-}
+using arithmetic::add;
+using arithmetic::multiply;
+using arithmetic::subtract;
 
-constexpr auto add = [](auto a, auto b) {
-  return wrapping(a, b, std::plus<>());
-};
-constexpr auto subtract = [](auto a, auto b) {
-  return wrapping(a, b, std::minus<>());
-};
-constexpr auto multiply = [](auto a, auto b) {
-  return wrapping(a, b, std::multiplies<>());
-};
 constexpr auto divide = [](auto a, auto b) { return a / b; };
 constexpr auto larger = [](auto a, auto b) { return a > b || a != a ? a : b; };
 constexpr auto smaller = [](auto a, auto b) { return a < b || a != a ? a : b; };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tensor/arithmetic.h"
 #include "tensor/strided_loop.h"
 #include "tensor/tensor.h"
 
@@ -117,34 +118,35 @@ Tensor& Tensor::add_(const Tensor& other, Scalar alpha) {
   const Tensor x = operand("add_", *this, other);
   visit_number("add_", dtype_, [&]<typename T>(TypeTag<T>) {
     const T scale = alpha.as<T>("add_");
-    zip_into<T, T>(
-        *this, *this, x, 1, [scale](T a, T b) { return a + scale * b; });
+    zip_into<T, T>(*this, *this, x, 1, [scale](T a, T b) {
+      return arithmetic::add(a, arithmetic::multiply(scale, b));
+    });
   });
   return *this;
 }
 
 Tensor& Tensor::add_(Scalar other) {
-  map_in_place("add_", *this, other, std::plus<>());
+  map_in_place("add_", *this, other, arithmetic::add);
   return *this;
 }
 
 Tensor& Tensor::sub_(const Tensor& other) {
-  zip_in_place("sub_", *this, other, std::minus<>());
+  zip_in_place("sub_", *this, other, arithmetic::subtract);
   return *this;
 }
 
 Tensor& Tensor::sub_(Scalar other) {
-  map_in_place("sub_", *this, other, std::minus<>());
+  map_in_place("sub_", *this, other, arithmetic::subtract);
   return *this;
 }
 
 Tensor& Tensor::mul_(const Tensor& other) {
-  zip_in_place("mul_", *this, other, std::multiplies<>());
+  zip_in_place("mul_", *this, other, arithmetic::multiply);
   return *this;
 }
 
 Tensor& Tensor::mul_(Scalar other) {
-  map_in_place("mul_", *this, other, std::multiplies<>());
+  map_in_place("mul_", *this, other, arithmetic::multiply);
   return *this;
 }
 

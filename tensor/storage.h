@@ -31,12 +31,15 @@ class Storage {
   std::byte* data() const {
     return reinterpret_cast<std::byte*>(block_) + sizeof(Block);
   }
-  /// How many tensors hold this storage.
+  /// How many tensors hold this storage; 0 for none at all.
   uint32_t use_count() const {
-    return block_->references.load(std::memory_order_acquire);
+    return block_ == nullptr
+               ? 0
+               : block_->references.load(std::memory_order_acquire);
   }
   uint32_t version() const {
-    return block_->version.load(std::memory_order_relaxed);
+    return block_ == nullptr ? 0
+                             : block_->version.load(std::memory_order_relaxed);
   }
   void bump_version() const {
     block_->version.fetch_add(1, std::memory_order_relaxed);

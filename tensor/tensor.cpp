@@ -1,8 +1,34 @@
 #include "tensor/tensor.h"
 
+#include <limits>
+
 #include "tensor/strided_loop.h"
 
 namespace heed {
+namespace {
+
+// A number as another type. Integers take the integer part of a floating
+// number, or the nearest integer there is; 0 for NaN.
+template <typename To, typename From>
+To converted(From v) {
+  if constexpr (
+      std::is_floating_point_v<From> && std::is_integral_v<To> &&
+      !std::is_same_v<To, bool>) {
+    using Limits = std::numeric_limits<To>;
+    // 2^63 or 2^31 exactly, which is one too many.
+    constexpr From kBeyond = -static_cast<From>(Limits::min());
+    if (v != v) {
+      return 0;
+    }
+    return v >= kBeyond    ? Limits::max()
+           : v <= -kBeyond ? Limits::min()
+                           : static_cast<To>(v);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+}  // namespace
 
 Tensor::Tensor(const Shape& shape, DType dtype)
     : shape_(shape), strides_(contiguous_strides(shape)), dtype_(dtype) {
@@ -23,11 +49,11 @@ int64_t Tensor::stride(int64_t dim) const {
 }
 
 bool Tensor::is_contiguous() const {
+  if (numel() == 0) {
+    return true;
+  }
   int64_t expected = 1;
   for (int64_t i = dim() - 1; i >= 0; --i) {
-    if (shape_[i] == 0) {
-      return true;
-    }
     if (shape_[i] != 1 && strides_[i] != expected) {
       return false;
     }
@@ -63,9 +89,8 @@ T Tensor::item() const {
   if (numel() != 1) {
     fail("item", "the tensor must have one element, got shape ", shape_);
   }
-  return visit_dtype(dtype_, [&]<typename E>(TypeTag<E>) {
-    return static_cast<T>(*data<E>());
-  });
+  return visit_dtype(
+      dtype_, [&]<typename E>(TypeTag<E>) { return converted<T>(*data<E>()); });
 }
 
 template <typename T>
@@ -94,8 +119,7 @@ Tensor Tensor::to(DType dtype) const {
   Tensor y(shape_, dtype);
   visit_dtype(dtype_, [&]<typename From>(TypeTag<From>) {
     visit_dtype(dtype, [&]<typename To>(TypeTag<To>) {
-      map_into<From, To>(
-          y, *this, 1, [](From v) { return static_cast<To>(v); });
+      map_into<From, To>(y, *this, 1, [](From v) { return converted<To>(v); });
     });
   });
   return y;
