@@ -1,7 +1,10 @@
 #include "autograd/indexing.h"
 
+#include <algorithm>
+
 #include "autograd/dropout.h"
 #include "autograd/embedding.h"
+#include "autograd/topk.h"
 #include "autograd/triangular.h"
 #include "tensor/creation.h"
 #include "tensor/generator.h"
@@ -27,6 +30,21 @@ Arrays embedding_reference(const Arrays& in) {
   const Array& weight = in[0];
   return {build({2, 2, weight.size(1)}, [&](const Index& i) {
     return weight({id_at(2 * i[0] + i[1], weight.size(0)), i[2]});
+  })};
+}
+
+/// The two largest or smallest of each row, from the most extreme on.
+template <bool largest>
+Arrays topk_reference(const Arrays& in) {
+  const Array& x = in[0];
+  return {build({x.size(0), 2}, [&](const Index& i) {
+    std::vector<double> row;
+    for (int64_t k = 0; k < x.size(1); ++k) {
+      row.push_back(largest ? -x({i[0], k}) : x({i[0], k}));
+    }
+    std::sort(row.begin(), row.end());
+    const double found = row[static_cast<size_t>(i[1])];
+    return largest ? -found : found;
   })};
 }
 
@@ -149,6 +167,17 @@ Rows indexing_rows() {
           embedding_reference,
           {{{5, 3}}, {{6, 1}}, {{5, 0}}})
           .integers(),
+      row("topk(Variable, int64_t, int64_t, bool) largest, last dim",
+          [](auto& in) { return topk(in[0], 2).values; },
+          topk_reference<true>,
+          {{{2, 4}}, {{3, 2}}, {{0, 3}}}),
+      row("topk(Variable, int64_t, int64_t, bool) smallest, dim 0",
+          [](auto& in) {
+            return topk(in[0].transpose(0, 1), 2, 0, false)
+                .values.transpose(0, 1);
+          },
+          topk_reference<false>,
+          {{{2, 4}}, {{3, 2}}, {{0, 3}}}),
       row(
           "dropout(Variable, double, Generator)",
           [](auto& in) {
