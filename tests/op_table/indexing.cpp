@@ -170,14 +170,16 @@ Rows indexing_rows() {
       row("topk(Variable, int64_t, int64_t, bool) largest, last dim",
           [](auto& in) { return topk(in[0], 2).values; },
           topk_reference<true>,
-          {{{2, 4}}, {{3, 2}}, {{0, 3}}}),
+          {{{2, 4}}, {{3, 2}}, {{0, 3}}})
+          .integers(),
       row("topk(Variable, int64_t, int64_t, bool) smallest, dim 0",
           [](auto& in) {
             return topk(in[0].transpose(0, 1), 2, 0, false)
                 .values.transpose(0, 1);
           },
           topk_reference<false>,
-          {{{2, 4}}, {{3, 2}}, {{0, 3}}}),
+          {{{2, 4}}, {{3, 2}}, {{0, 3}}})
+          .integers(),
       row(
           "dropout(Variable, double, Generator)",
           [](auto& in) {
