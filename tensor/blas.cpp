@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -179,17 +178,42 @@ Width kernel_width(std::string_view core) {
   return core == "Haswell" || core == "Zen" ? kAvx2 : kAvx512;
 }
 
-/// Small whole numbers, whose products and sums are exact: every right kernel,
-/// in whatever order it adds, gives the very same result.
-template <typename T>
-std::vector<T> whole_numbers(int64_t count, uint32_t seed) {
-  std::vector<T> values(count);
-  for (T& value : values) {
-    seed = seed * 1664525u + 1013904223u;
-    value = static_cast<T>(static_cast<int>(seed >> 28) - 8);
+/// A product with its right result. Of small whole numbers, so that all sums
+/// are exact: every right kernel, in whatever order it adds, gives the very
+/// same.
+struct Trial {
+  int64_t m, n, k;
+  std::vector<float> a, b, c, product;  // [m, k], [k, n], [m, n], [m, n]
+
+  Trial(int64_t m, int64_t n, int64_t k)
+      : m(m),
+        n(n),
+        k(k),
+        a(whole_numbers(m * k, 1)),
+        b(whole_numbers(k * n, 2)),
+        c(whole_numbers(m * n, 3)),
+        product(m * n) {
+    for (int64_t i = 0; i < m; ++i) {
+      float* row = product.data() + i * n;
+      for (int64_t p = 0; p < k; ++p) {
+        const float x = a[i * k + p];
+        const float* y = b.data() + p * n;
+        for (int64_t j = 0; j < n; ++j) {
+          row[j] += x * y[j];
+        }
+      }
+    }
   }
-  return values;
-}
+
+  static std::vector<float> whole_numbers(int64_t count, uint32_t seed) {
+    std::vector<float> values(count);
+    for (float& value : values) {
+      seed = seed * 1664525u + 1013904223u;
+      value = static_cast<float>(seed >> 28) - 8;
+    }
+    return values;
+  }
+};
 
 template <typename T>
 std::vector<T> transposed(const std::vector<T>& x, int64_t rows, int64_t cols) {
@@ -202,52 +226,37 @@ std::vector<T> transposed(const std::vector<T>& x, int64_t rows, int64_t cols) {
   return y;
 }
 
-/// Compares trial products with a plain loop: sizes that leave remainders in
-/// every blocking, for the kernels for small products and those for large ones.
 template <typename T>
-bool multiplies_right() {
-  const std::array<std::array<int64_t, 3>, 3> sizes = {
-      {{5, 7, 3}, {33, 17, 40}, {130, 101, 83}}};
-  for (const auto& [m, n, k] : sizes) {
-    const std::vector<T> a = whole_numbers<T>(m * k, 1);
-    const std::vector<T> b = whole_numbers<T>(k * n, 2);
-    const std::vector<T> c = whole_numbers<T>(m * n, 3);
-    const std::vector<T> a_t = transposed(a, m, k);
-    const std::vector<T> b_t = transposed(b, k, n);
-    std::vector<T> product(m * n, T(0));
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t p = 0; p < k; ++p) {
-        for (int64_t j = 0; j < n; ++j) {
-          product[i * n + j] += a[i * k + p] * b[p * n + j];
-        }
+bool multiplies_right(const Trial& trial) {
+  const auto& [m, n, k, a_, b_, c, product] = trial;
+  const std::vector<T> a(a_.begin(), a_.end()), a_t = transposed(a, m, k);
+  const std::vector<T> b(b_.begin(), b_.end()), b_t = transposed(b, k, n);
+  std::vector<T> got(m * n);
+  for (const bool trans_a : {false, true}) {
+    for (const bool trans_b : {false, true}) {
+      // beta = 0 must overwrite NaN.
+      const T beta = trans_a == trans_b ? T(0) : T(0.5);
+      got.assign(c.begin(), c.end());
+      if (beta == 0) {
+        got.assign(m * n, std::numeric_limits<T>::quiet_NaN());
       }
-    }
-    for (const bool trans_a : {false, true}) {
-      for (const bool trans_b : {false, true}) {
-        for (const T beta : {T(0), T(0.5)}) {
-          std::vector<T> got = c;
-          if (beta == 0) {
-            got.assign(m * n, std::numeric_limits<T>::quiet_NaN());
-          }
-          call_blas(Product<T>{
-              trans_a,
-              trans_b,
-              m,
-              n,
-              k,
-              T(2),
-              trans_a ? a_t.data() : a.data(),
-              trans_a ? m : k,
-              trans_b ? b_t.data() : b.data(),
-              trans_b ? k : n,
-              beta,
-              got.data(),
-              n});
-          for (int64_t i = 0; i < m * n; ++i) {
-            if (got[i] != 2 * product[i] + beta * c[i]) {
-              return false;
-            }
-          }
+      call_blas(Product<T>{
+          trans_a,
+          trans_b,
+          m,
+          n,
+          k,
+          T(2),
+          trans_a ? a_t.data() : a.data(),
+          trans_a ? m : k,
+          trans_b ? b_t.data() : b.data(),
+          trans_b ? k : n,
+          beta,
+          got.data(),
+          n});
+      for (int64_t i = 0; i < m * n; ++i) {
+        if (got[i] != 2 * product[i] + beta * c[i]) {
+          return false;
         }
       }
     }
@@ -255,9 +264,18 @@ bool multiplies_right() {
   return true;
 }
 
+/// Tries sizes that leave remainders in every blocking, for OpenBLAS's kernels
+/// for small products and (m n k > 10^6) those for large ones. Takes a few
+/// milliseconds at most.
 bool blas_is_right() {
   const SingleThreadedBlas single;
-  return multiplies_right<float>() && multiplies_right<double>();
+  for (const Trial& trial :
+       {Trial(5, 7, 3), Trial(33, 17, 40), Trial(110, 101, 91)}) {
+    if (!multiplies_right<float>(trial) || !multiplies_right<double>(trial)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string core_name() {

@@ -22,7 +22,7 @@ using Names = std::set<std::string>;
 // What takes a Variable, or takes and gives Tensors, and is no operation that a
 // row could show; with the reason.
 const std::map<std::string, std::string> kNoRow = {
-    // Not differentiable: int64 or bool results.
+    // Not differentiable: int64 or bool.
     {"argmax(Variable)", "an index"},
     {"argmax(Variable, int64_t, bool)", "an index"},
     {"argmin(Variable)", "an index"},
@@ -32,6 +32,7 @@ const std::map<std::string, std::string> kNoRow = {
     {"all(Variable)", "a bool"},
     {"all(Variable, Dims, bool)", "a bool"},
     // Of the graph.
+    {"one_hot(Variable, int64_t, DType)", "of ids"},
     {"Variable::detach()", "the very lack of a derivative"},
     {"Variable::grad()", "a look at what backward left"},
     {"Variable::of(Node*)", "another handle to a node"},
@@ -190,9 +191,9 @@ bool is_operation(const Function& f, bool on_tensors) {
       f.signature.find("function<") != std::string::npos) {
     return false;
   }
-  // A fused kernel of a derivative: seen as the way without create_graph.
-  const bool kernel =
-      f.signature.substr(0, f.signature.find('(')).ends_with("_backward");
+  // What a fused derivative is made of: seen as the way without create_graph.
+  const std::string name = f.signature.substr(0, f.signature.find('('));
+  const bool kernel = name.ends_with("_backward") || name.ends_with("_forward");
   return !other.contains(f.result) && f.result.find('&') == std::string::npos &&
          !(on_tensors && kernel);
 }

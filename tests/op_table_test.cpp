@@ -640,11 +640,13 @@ TEST_CASE("op table: shapes that do not fit are refused and shown") {
       CAPTURE(of_tensors);
       CHECK(starts_with_name(row, of_tensors));
       CHECK(of_variables == of_tensors);
-      const auto shown =
-          std::count_if(shapes.begin(), shapes.end(), [&](const Shape& shape) {
-            return of_tensors.find(text(shape)) != std::string::npos;
-          });
-      CHECK(shown >= std::min<int64_t>(2, std::ssize(shapes)));
+      // What came, and what it met or should have been.
+      CHECK(std::any_of(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+        return of_tensors.find(text(shape)) != std::string::npos;
+      }));
+      CHECK(
+          std::count(of_tensors.begin(), of_tensors.end(), '[') >=
+          std::min<int64_t>(2, std::ssize(shapes)));
     }
   });
 }

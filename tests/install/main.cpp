@@ -1,4 +1,4 @@
-#include <heed/tensor/creation.h>
+#include <heed/heed.h>
 
 #include <iostream>
 
@@ -6,7 +6,19 @@
 #include "tensor/shape.h"
 
 int main() {
-  const heed::Tensor x = heed::ones({2, 3});
-  std::cout << "heed answers " << x.numel() << '\n';
-  return x.numel() == 6 ? shape_of_the_consumer : 1;
+  const heed::Tensor x = heed::ones({4, 3});
+  const heed::Tensor y = heed::zeros({4, 2});
+  heed::Linear model(3, 2);
+  heed::SGD optimizer(model.parameters(), {.lr = 0.1});
+  const auto train = [&] {
+    optimizer.zero_grad();
+    const heed::Variable loss = heed::mse_loss(model(x), y);
+    loss.backward();
+    optimizer.step();
+    return loss.item<double>();
+  };
+  const double before = train();
+  const double after = train();
+  std::cout << "loss " << before << ", then " << after << '\n';
+  return after < before ? shape_of_the_consumer : 1;
 }

@@ -244,6 +244,10 @@ Rows elementwise_rows() {
           [](auto& x) { return silu(x); },
           [](double x) { return x / (1 + std::exp(-x)); }),
       unary(
+          "normal_cdf(Variable)",
+          [](auto& x) { return normal_cdf(x); },
+          [](double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }),
+      unary(
           "gelu(Variable, GeluApproximation) none",
           [](auto& x) { return gelu(x); },
           [](double x) { return gelu_by_erf(x); }),

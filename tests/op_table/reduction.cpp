@@ -157,7 +157,7 @@ Rows reduction_rows() {
   };
   const auto add = [&](const std::string& name, auto f, Fold reference) {
     for (Row& row : over_dims(name, f, reference)) {
-      rows.push_back(row);
+      rows.push_back(name.starts_with("sum") ? row.integers() : row);
     }
   };
   const auto add_extreme = [&](const std::string& name, auto f, Fold fold) {

@@ -6,7 +6,13 @@ const Rows& rows() {
   static const Rows all = [] {
     Rows rows;
     for (const auto& family :
-         {elementwise_rows, view_rows}) {
+         {elementwise_rows,
+          reduction_rows,
+          view_rows,
+          matmul_rows,
+          indexing_rows,
+          normalization_rows,
+          loss_rows}) {
       for (Row& row : family()) {
         rows.push_back(std::move(row));
       }

@@ -145,6 +145,14 @@ TEST_CASE("matmul: every layout of either operand") {
   }
 }
 
+TEST_CASE("matmul: rows that overlap in memory") {
+  const Tensor windows = noise({9}).view_as({5, 3}, {1, 1}, 0);
+  check_product(windows, noise({3, 4}, kFloat32, 2));
+  check_product(noise({2, 5}, kFloat32, 2), windows);
+  const Tensor steps = noise({20}).view_as({5, 3}, {2, 1}, 0);
+  check_product(steps, steps.transpose(0, 1));
+}
+
 TEST_CASE("matmul: batches broadcast as NumPy's do") {
   check_product(noise({2, 3, 4}), noise({4, 5}));
   check_product(noise({3, 4}), noise({2, 4, 5}));
@@ -179,6 +187,12 @@ TEST_CASE("matmul: a batch times one matrix needs no copy of either") {
   const int64_t needed = peak_bytes([] { Tensor({8, 64, 128}, kFloat32); });
   CHECK(peak_bytes([&] { matmul(x, w.transpose(0, 1)); }) == needed);
   check_product(x, w.transpose(0, 1));
+  // One that BLAS cannot read is copied once, not for every batch.
+  const Tensor sparse = noise({96, 256}).slice(1, 0, 256, 2);
+  const int64_t copied = needed + peak_bytes([] {
+                           Tensor({96, 128}, kFloat32);
+                         });
+  CHECK(peak_bytes([&] { matmul(x, sparse.expand({8, 96, 128})); }) == copied);
   // Sliced columns: the rows of all batches are still equally far apart.
   check_product(x.slice(2, 0, 32), w.slice(1, 0, 32).transpose(0, 1));
 }

@@ -1,0 +1,209 @@
+#include "tensor/cross_entropy.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tensor/comparison.h"
+#include "tensor/creation.h"
+#include "tensor/elementwise.h"
+#include "tensor/indexing.h"
+#include "tensor/parallel.h"
+#include "tensor/random.h"
+#include "tensor/reduction.h"
+#include "tensor/softmax.h"
+
+using namespace heed;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+double loss(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options = {}) {
+  return cross_entropy(logits, targets, options).item<double>();
+}
+
+Tensor noise(const Shape& shape, uint64_t seed) {
+  Generator generator(seed);
+  return randn(shape, kFloat32, generator);
+}
+
+/// The message of the exception that cross_entropy throws.
+std::string failure(const Tensor& logits, const Tensor& targets) {
+  try {
+    cross_entropy(logits, targets);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("cross_entropy: agrees with the naive way") {
+  for (const int64_t classes : {1, 2, 11, 16, 40, 1000}) {
+    const Tensor logits = noise({4, 6, classes}, 1) * 3;
+    Generator generator(2);
+    const Tensor targets = randint(0, classes, {4, 6}, kInt64, generator);
+    for (const double smoothing : {0.0, 0.1, 1.0}) {
+      CAPTURE(classes);
+      CAPTURE(smoothing);
+      const Tensor q = one_hot(targets, classes, kFloat64) * (1 - smoothing) +
+                       smoothing / static_cast<double>(classes);
+      const Tensor expected =
+          -sum(q * log_softmax(logits.to(kFloat64), -1), -1);
+      CrossEntropyOptions options{
+          .label_smoothing = smoothing, .reduction = Reduction::none};
+      CHECK(allclose(
+          cross_entropy(logits, targets, options).to(kFloat64),
+          expected,
+          1e-5,
+          1e-6));
+      options.reduction = Reduction::sum;
+      CHECK(
+          loss(logits.to(kFloat64), targets, options) ==
+          doctest::Approx(sum(expected).item<double>()).epsilon(1e-12));
+      options.reduction = Reduction::mean;
+      CHECK(
+          loss(logits.transpose(0, 1), targets.transpose(0, 1), options) ==
+          doctest::Approx(mean(expected).item<double>()).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("cross_entropy: large logits") {
+  CHECK(loss(tensor({{1e8, 1e8}}), tensor({1})) == doctest::Approx(0.693147));
+  CHECK(loss(tensor({{0.0, -200.0}}), tensor({1})) == doctest::Approx(200));
+  CHECK(
+      loss(tensor({{-1047.0, -981.0, 1891.0}}), tensor({0})) ==
+      doctest::Approx(2938));
+}
+
+TEST_CASE("cross_entropy: ignored targets are counted nowhere") {
+  const Tensor logits =
+      tensor({{2.0, 0.0, 0.0}, {0.0, 3.0, 0.0}, {0.0, 0.0, 20.0}});
+  const Tensor targets = tensor({0, 1, -100});
+  const double none = loss(logits, targets);
+  CHECK(none == doctest::Approx(0.167234).epsilon(1e-5));
+  CHECK(
+      loss(logits, targets, {.label_smoothing = 0.1}) ==
+      doctest::Approx(0.333901).epsilon(1e-5));
+  CHECK(
+      loss(
+          logits,
+          targets,
+          {.label_smoothing = 0.1, .reduction = Reduction::sum}) ==
+      doctest::Approx(0.667801).epsilon(1e-5));
+  Tensor poisoned = logits.clone();
+  poisoned.select(0, 2).fill_(std::numeric_limits<float>::quiet_NaN());
+  CHECK(loss(poisoned, targets) == none);
+  CHECK(
+      loss(logits, tensor({0, 1, 2}), {.ignore_index = 2}) ==
+      doctest::Approx(none));
+}
+
+TEST_CASE("cross_entropy: a batch of ignored targets, or of none, has loss 0") {
+  const Tensor logits = tensor({{1.0, 2.0, 3.0}});
+  for (const double smoothing : {0.0, 0.4}) {
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum}) {
+      const CrossEntropyOptions options{
+          .label_smoothing = smoothing, .reduction = reduction};
+      CHECK(loss(logits, tensor({-100}), options) == 0);
+      CHECK(loss(zeros({0, 3}), zeros({0}, kInt64), options) == 0);
+    }
+  }
+}
+
+TEST_CASE("cross_entropy: a banned class neither makes NaN nor infinity") {
+  const Tensor logits = tensor({{1.f, 2.f, -kInfinity, 0.5f, 1.5f}});
+  const double plain = loss(logits, tensor({1}));
+  CHECK(
+      plain ==
+      doctest::Approx(
+          -2 +
+          std::log(std::exp(1) + std::exp(2) + std::exp(0.5) + std::exp(1.5))));
+  // 0.6 * the plain loss + 0.4 / 5 * those of the four classes allowed.
+  const double all_four = 4 * (plain + 2) - 5;
+  CHECK(
+      loss(logits, tensor({1}), {.ignore_index = 0, .label_smoothing = 0.4}) ==
+      doctest::Approx(0.6 * plain + 0.08 * all_four));
+  CHECK(loss(logits, tensor({2})) == std::numeric_limits<double>::infinity());
+  CHECK(std::isfinite(loss(logits, tensor({2}), {.label_smoothing = 1})));
+}
+
+TEST_CASE(
+    "cross_entropy: a bad target is named, with its position, wherever "
+    "it stands") {
+  const Tensor logits = zeros({100000, 4});
+  for (const int64_t position : {0, 50000, 99999}) {
+    Tensor targets = zeros({100000}, kInt64);
+    targets.select(0, position).fill_(4);
+    CHECK(
+        failure(logits, targets) ==
+        "cross_entropy: targets must be in [0, 4) or the ignored -100, got 4 "
+        "at position " +
+            std::to_string(position));
+    targets.select(0, position).fill_(-1);
+    CHECK(
+        failure(logits, targets).find("got -1 at position") !=
+        std::string::npos);
+    targets.select(0, position).fill_(3);
+    CHECK(loss(logits, targets) == doctest::Approx(std::log(4.0)));
+  }
+}
+
+TEST_CASE("cross_entropy: bad shapes, dtypes and options are refused") {
+  const Tensor logits = zeros({2, 3});
+  CHECK_THROWS_AS(
+      cross_entropy(logits, zeros({3}, kInt64)), std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy(logits, zeros({2, 1}, kInt64)), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      cross_entropy(logits, zeros({2})),
+      "cross_entropy: targets must have dtype int64, got float32",
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy(zeros({2, 3}, kInt64), zeros({2}, kInt64)),
+      std::invalid_argument);
+  CHECK_THROWS_AS(cross_entropy(tensor(1.0), tensor(0)), std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy(logits, tensor({0, 1}), {.label_smoothing = 1.5}),
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy(zeros({2, 0}), tensor({0, 0})), std::invalid_argument);
+}
+
+TEST_CASE("cross_entropy: the same bits for 1, 2 and 4 threads") {
+  const Tensor logits = noise({500, 97}, 3);
+  Generator generator(4);
+  const Tensor targets = randint(0, 97, {500}, kInt64, generator);
+  const CrossEntropyOptions options{.label_smoothing = 0.1};
+  const int before = num_threads();
+  const double first = loss(logits, targets, options);
+  const Tensor first_gradient = cross_entropy_backward(
+      ones({}),
+      logits,
+      targets,
+      cross_entropy_forward(logits, targets, options),
+      options);
+  for (const int n : {1, 2, 4}) {
+    set_num_threads(n);
+    CHECK(loss(logits, targets, options) == first);
+    CHECK(equal(
+        cross_entropy_backward(
+            ones({}),
+            logits,
+            targets,
+            cross_entropy_forward(logits, targets, options),
+            options),
+        first_gradient));
+  }
+  set_num_threads(before);
+}
