@@ -29,6 +29,9 @@ AttentionResult scaled_dot_product_attention(
         " and ",
         v.shape());
   }
+  if (!(options.dropout >= 0 && options.dropout <= 1)) {
+    fail(kWho, "dropout must be in [0, 1], got ", options.dropout);
+  }
   const Shape shape({q.size(0), q.size(1), q.size(2), k.size(2)});
   const AttentionMask mask =
       make_attention_mask(kWho, options.mask, shape, q.dtype());

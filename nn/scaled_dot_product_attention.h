@@ -29,7 +29,8 @@ struct AttentionResult {
 ///
 /// Shape: q [B, num_heads, T, head_dim], k and v [B, num_heads, S, head_dim]
 ///        -> output [B, num_heads, T, head_dim], weights [B, num_heads, T, S]
-/// Throws std::invalid_argument for shapes and masks that do not fit.
+/// Throws std::invalid_argument for shapes and masks that do not fit, and
+/// unless dropout is in [0, 1].
 AttentionResult scaled_dot_product_attention(
     const Variable& q,
     const Variable& k,

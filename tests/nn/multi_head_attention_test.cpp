@@ -81,7 +81,7 @@ TEST_CASE("MultiHeadAttention: one product or three, the result is the same") {
 TEST_CASE("MultiHeadAttention: starts Xavier-uniform with biases 0") {
   const MultiHeadAttention layer(64, 4, in_double(1));
   const StateDict state = layer.state_dict();
-  const double bound = std::sqrt(6.0 / (64 + 3 * 64));
+  const double bound = std::sqrt(6.0 / (64 + 64));
   const Tensor weight = state.at("in_proj_weight");
   CHECK(max(abs(weight)).item<double>() <= bound);
   CHECK(max(abs(weight)).item<double>() > 0.99 * bound);
