@@ -125,7 +125,7 @@ class Variable {
 
 struct GradOptions {
   /// One for each output; may be empty when all outputs are single numbers.
-  std::vector<Variable> grad_outputs;
+  std::vector<Variable> grad_outputs = {};
   bool retain_graph = false;
   bool create_graph = false;  ///< The gradients can be differentiated again.
   bool allow_unused = false;  ///< Undefined for an input that plays no part.
