@@ -43,8 +43,7 @@ void update_row(const Row<T>& row, int64_t begin, int64_t end) {
     T under_root = v;
     if constexpr (kAmsgrad) {
       const T largest = r.v_max[i];
-      under_root =
-          largest >= v || largest != largest ? largest : v;  // NaN wins
+      under_root = largest > v ? largest : v;  // NaN if v is
       r.v_max[i] = under_root;
     }
     const T denominator = std::sqrt(under_root) * r.root_scale + r.eps;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/arithmetic.h"
 #include "tensor/parallel.h"
 
 namespace heed {
@@ -103,7 +104,9 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype) {
     T* const out = y.mutable_data<T>();
     parallel_for(count, grain_for(1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        out[i] = static_cast<T>(first + static_cast<Wide>(i) * by);
+        // i * by may leave int64 where the sum is back in it.
+        out[i] = static_cast<T>(arithmetic::add(
+            first, arithmetic::multiply(static_cast<Wide>(i), by)));
       }
     });
     return y;

@@ -6,6 +6,7 @@
 
 #include "tensor/reduce_loop.h"
 #include "tensor/strided_loop.h"
+#include "tensor/vector_math.h"
 
 namespace heed {
 namespace {
@@ -259,7 +260,8 @@ Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim) {
     Tensor top = reduce(Extreme<T, Larger>{}, x, reduced, /*keepdim=*/true);
     map_into<T, T>(top, top, 1, [](T v) { return std::isinf(v) ? T(0) : v; });
     Tensor exps(x.shape(), x.dtype());
-    zip_into<T, T>(exps, x, top, 16, [](T v, T m) { return std::exp(v - m); });
+    zip_into<T, T>(
+        exps, x, top, 16, [](T v, T m) { return vector_math::exp(v - m); });
     Tensor y = reduce(Sum<T>{}, exps, reduced, keepdim);
     top = top.reshape(y.shape());
     zip_into<T, T>(y, y, top, 16, [](T s, T m) { return std::log(s) + m; });

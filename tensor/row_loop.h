@@ -12,23 +12,35 @@ namespace heed {
 
 namespace detail {
 
-/// rows [n, count], `stride` apart, to columns [count, n], or back.
+/// x [n, count], its rows `stride` apart, to columns [count, n], these `pitch`
+/// apart.
 template <typename T>
 void gather_columns(
-    const T* x, int64_t stride, int64_t n, int64_t count, T* columns) {
+    const T* x,
+    int64_t stride,
+    int64_t n,
+    int64_t count,
+    T* columns,
+    int64_t pitch) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < count; ++j) {
-      columns[j * n + i] = x[i * stride + j];
+      columns[j * pitch + i] = x[i * stride + j];
     }
   }
 }
 
+/// The way back.
 template <typename T>
 void scatter_columns(
-    const T* columns, int64_t n, int64_t count, int64_t stride, T* y) {
+    const T* columns,
+    int64_t pitch,
+    int64_t n,
+    int64_t count,
+    T* y,
+    int64_t stride) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < count; ++j) {
-      y[i * stride + j] = columns[j * n + i];
+      y[i * stride + j] = columns[j * pitch + i];
     }
   }
 }
@@ -73,8 +85,10 @@ void row_loop(
   const int64_t width = std::min(inner, kLines);
   const int64_t chunks = (inner + width - 1) / width;
   const int64_t grain = grain_for(n * width * (cost + 2));
+  // Columns a power of two apart would fight for the same cache lines.
+  const int64_t pitch = n + 16;
   parallel_for(outer * chunks, grain, [&](int64_t item, int64_t end) {
-    const int64_t lines = n * width;
+    const int64_t lines = pitch * width;
     const std::unique_ptr<T[]> scratch(new T[(N + 1) * lines]);
     T* const result = scratch.get() + N * lines;
     for (; item < end; ++item) {
@@ -83,16 +97,16 @@ void row_loop(
       const int64_t count = std::min(width, inner - column);
       for (size_t k = 0; k < N; ++k) {
         detail::gather_columns(
-            in[k] + offset, inner, n, count, scratch.get() + k * lines);
+            in[k] + offset, inner, n, count, scratch.get() + k * lines, pitch);
       }
       for (int64_t j = 0; j < count; ++j) {
         std::array<const T*, N> from;
         for (size_t k = 0; k < N; ++k) {
-          from[k] = scratch.get() + k * lines + j * n;
+          from[k] = scratch.get() + k * lines + j * pitch;
         }
-        row(from, result + j * n);
+        row(from, result + j * pitch);
       }
-      detail::scatter_columns(result, n, count, inner, out + offset);
+      detail::scatter_columns(result, pitch, n, count, out + offset, inner);
     }
   });
 }

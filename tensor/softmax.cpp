@@ -30,8 +30,11 @@ void softmax_row(const T* x, T* y, int64_t n) {
     fill_masked(x, y, n, T(0));
     return;
   }
-  const double total = lane_sum(
-      n, [=](int64_t i) { return y[i] = vector_math::exp(x[i] - most); });
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = vector_math::exp(x[i] - most);
+  }
+  const double total = lane_sum(n, [=](int64_t i) { return y[i]; });
   const T scale = static_cast<T>(1 / total);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
@@ -59,8 +62,12 @@ void log_softmax_row(const T* x, T* y, int64_t n) {
     fill_masked(x, y, n, most);
     return;
   }
-  const T log_total = static_cast<T>(std::log(
-      lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); })));
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = vector_math::exp(x[i] - most);
+  }
+  const T log_total =
+      static_cast<T>(std::log(lane_sum(n, [=](int64_t i) { return y[i]; })));
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     y[i] = (x[i] - most) - log_total;

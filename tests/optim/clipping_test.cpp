@@ -166,6 +166,10 @@ TEST_CASE("clip_grad_norm: expanded, strided and recorded gradients") {
 
   const Variable x(filled({}, 3, kFloat64), true);
   (x * x).backward({.create_graph = true});
+  CHECK(clip_grad_norm({x}, 1) == 6);
+  CHECK(x.grad().is_leaf());
+  x.zero_grad();
+  (x * x).backward({.create_graph = true});
   const Variable recorded = x.grad();
   CHECK(clip_grad_norm({x}, 1) == 6);
   CHECK(grad_of(x)[0] == 6 * scale);

@@ -283,6 +283,14 @@ TEST_CASE("optimizers: strided, expanded and aliased gradients are right") {
   v.set_grad(v.value());
   halving.step();
   CHECK(v.value().to_vector<double>() == Numbers(4, 0.25));
+
+  // A gradient that overlaps its parameter is the one from before the step.
+  const Tensor memory = filled({41}, 1);
+  const Variable u(memory.slice(0, 1, 41), true);
+  SGD overlapping({u}, {.lr = 0.5});
+  u.set_grad(memory.slice(0, 0, 40));
+  overlapping.step();
+  CHECK(u.value().to_vector<double>() == Numbers(40, 0.5));
 }
 
 TEST_CASE("optimizers: a gradient of another shape or dtype cannot be given") {
@@ -390,6 +398,7 @@ TEST_CASE("state_dict: a run that was loaded goes on bit for bit") {
       const Tensor weights = whole.value().clone();
       train(*one_run, 3, 6);
 
+      const Tensor weights_again = weights.clone();
       const Variable resumed(weights, true);
       const auto second = kind.make({resumed, never});
       second->load_state_dict(saved);
@@ -398,15 +407,12 @@ TEST_CASE("state_dict: a run that was loaded goes on bit for bit") {
       train(*second, 3, 6);
       CHECK(same_bits(resumed.value(), whole.value()));
 
-      // The saved state is a copy: neither run changed it.
-      const auto third = kind.make({Variable(weights.clone(), true), never});
+      // The saved state is a copy that neither run has changed.
+      const Variable again(weights_again, true);
+      const auto third = kind.make({again, never});
       third->load_state_dict(saved);
-      CHECK(third->steps() == 3);
-      const StateDict again = third->state_dict();
-      REQUIRE(again.size() == saved.size());
-      for (const auto& [key, tensor] : saved) {
-        CHECK(again.at(key).to_vector<double>() == tensor.to_vector<double>());
-      }
+      train(*third, 3, 6);
+      CHECK(same_bits(again.value(), whole.value()));
     }
   }
 }
