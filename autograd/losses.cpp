@@ -27,6 +27,7 @@ Variable reduced(const Variable& losses, Reduction reduction) {
 void check_targets_like(
     std::string_view who, const Tensor& x, const Tensor& targets) {
   check_same_dtype(who, x, targets);
+  visit_floating(who, x.dtype(), [](auto) {});
   if (x.shape() != targets.shape()) {
     fail(
         who,
@@ -46,6 +47,7 @@ Variable nll_loss(
   const Tensor& x = log_probs.value();
   const int64_t counted =
       check_targets("nll_loss", x, targets, options.ignore_index);
+  visit_floating("nll_loss", x.dtype(), [](auto) {});
   const Tensor ignored = eq(targets, options.ignore_index);
   const Tensor ids = masked_fill(targets, ignored, -1).unsqueeze(-1);
   const Tensor hit = eq(ids, arange(x.shape().back()));  // [..., V]

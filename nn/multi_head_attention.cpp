@@ -43,15 +43,24 @@ MultiHeadAttention::MultiHeadAttention(
     fail("MultiHeadAttention", "dropout must be in [0, 1], got ", dropout_);
   }
   in_proj_weight_ = add_parameter(
-      "in_proj_weight",
-      init::xavier_uniform(
-          {3 * d_model, d_model}, 1, {options.dtype, options.generator}));
+      "in_proj_weight", Tensor({3 * d_model, d_model}, options.dtype));
+  initialize();
   if (options.bias) {
     in_proj_bias_ =
         add_parameter("in_proj_bias", zeros({3 * d_model}, options.dtype));
     Tensor(out_proj_.bias().value()).zero_();
   }
   add_module("out_proj", out_proj_);
+}
+
+void MultiHeadAttention::initialize() {
+  // Three matrices, each by its own fans.
+  Tensor weight = in_proj_weight_.value();
+  for (int64_t i = 0; i < 3; ++i) {
+    weight.slice(0, i * d_model_, (i + 1) * d_model_)
+        .copy_(init::xavier_uniform(
+            {d_model_, d_model_}, 1, {weight.dtype(), generator_}));
+  }
 }
 
 void MultiHeadAttention::check_input(

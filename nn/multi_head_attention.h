@@ -70,6 +70,8 @@ class MultiHeadAttention : public Module {
   std::string describe() const override;
 
  private:
+  /// q, k and v each start Xavier-uniform.
+  void initialize();
   void check_input(const char* name, const Variable& x) const;
   /// Products with `count` of the three projections from the `first` on, each
   /// cut into heads: [B, num_heads, T, head_dim].

@@ -102,7 +102,8 @@ Transformer::Transformer(
 void Transformer::initialize() {
   const init::InitOptions start{options_.dtype, options_.generator};
   for (const auto& [name, parameter] : named_parameters()) {
-    if (parameter.dim() > 1) {
+    // The attentions have started theirs, three matrices in one.
+    if (parameter.dim() > 1 && !name.ends_with("in_proj_weight")) {
       Tensor weight = parameter.value();
       weight.copy_(init::xavier_uniform(weight.shape(), 1, start));
     }

@@ -137,6 +137,18 @@ void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   loop.run(static_cast<int64_t>(std::min(cost, 1e9)), products);
 }
 
+// Whether broadcast_shapes(a, b) exists.
+bool broadcast(const Shape& a, const Shape& b) {
+  for (int64_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    const int64_t m = a[a.size() - i];
+    const int64_t n = b[b.size() - i];
+    if (m != n && m != 1 && n != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void matmul_into(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
@@ -184,8 +196,17 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
         " and b ",
         b.shape());
   }
-  Dims sizes = broadcast_shapes(
-      "matmul", batch_of(left.shape()), batch_of(right.shape()));
+  const Shape left_batch = batch_of(left.shape());
+  const Shape right_batch = batch_of(right.shape());
+  if (!broadcast(left_batch, right_batch)) {
+    fail(
+        "matmul",
+        "batches must broadcast, got a ",
+        a.shape(),
+        " and b ",
+        b.shape());
+  }
+  Dims sizes = broadcast_shapes("matmul", left_batch, right_batch);
   sizes.push_back(left.size(-2));
   sizes.push_back(right.size(-1));
   Tensor y(Shape(sizes), a.dtype());
