@@ -121,9 +121,10 @@ TEST_CASE("views: pass gradcheck, first and second order, strided or not") {
   const Variable strided(
       dense.value().clone().permute({1, 2, 0}).contiguous().permute({2, 0, 1}),
       true);
-  for (const auto& [name, view] : views) {
-    CAPTURE(name);
-    const auto squared = [&view = view](const std::vector<Variable>& in) {
+  for (const auto& named : views) {
+    CAPTURE(named.first);
+    const auto squared = [&view =
+                              named.second](const std::vector<Variable>& in) {
       const Variable y = view(in[0]);
       return y * y;
     };

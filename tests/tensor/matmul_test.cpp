@@ -262,7 +262,9 @@ TEST_CASE("matmul: the same bits for 1, 2 and 4 threads") {
       {noise({96, 30, 40}), noise({96, 40, 30})},
   };
   const int before = num_threads();
-  for (const auto& [a, b] : products) {
+  for (const auto& product : products) {
+    const Tensor& a = product.first;
+    const Tensor& b = product.second;
     CAPTURE(a.shape());
     set_num_threads(1);
     const std::vector<float> one = matmul(a, b).to_vector<float>();
