@@ -37,7 +37,8 @@ TEST_CASE("AdditiveAttention: every parameter learns") {
   const Tensor k = arange(0, 0.8, 0.1).reshape({1, 2, 4});
   attention.forward(q, k, k).output.backward(
       arange(0, 0.8, 0.1).reshape({1, 2, 4}));
-  for (const auto& [name, parameter] : attention.named_parameters()) {
+  for (const auto& [key, parameter] : attention.named_parameters()) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK_FALSE(equal(parameter.grad().value(), zeros_like(parameter.value())));
   }

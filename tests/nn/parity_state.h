@@ -19,7 +19,8 @@ inline void load_parity_state(
 
 /// Checks the gradients of all parameters; those of tied ones count once.
 inline void check_parity_gradients(const Module& module, const ParityCase& c) {
-  for (const auto& [name, parameter] : module.named_parameters()) {
+  for (const auto& [key, parameter] : module.named_parameters()) {
+    const std::string& name = key;
     CAPTURE(name);
     REQUIRE(parameter.grad().defined());
     c.check("grad.state." + name, parameter.grad().value());

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -105,7 +104,8 @@ TEST_CASE("Transformer: outputs, gradients and training are PyTorch's") {
       }
       // As the model's numbers are: a double holds both.
       c.check("losses", from_vector(losses).to(dtype));
-      for (const auto& [name, parameter] : model.named_parameters()) {
+      for (const auto& [key, parameter] : model.named_parameters()) {
+        const std::string& name = key;
         CAPTURE(name);
         const Tensor w = parameter.value().to(kFloat64);
         const auto expected = c["final." + name].to_vector<double>();
@@ -253,7 +253,8 @@ TEST_CASE("Transformer: starts Xavier-uniform, padding 0, layers different") {
   options.num_decoder_layers = 3;
   const Transformer model(11, 11, options);
   const StateDict state = model.state_dict();
-  for (const auto& [name, x] : state) {
+  for (const auto& [key, x] : state) {
+    const std::string& name = key;
     CAPTURE(name);
     if (x.dim() == 2) {
       // q, k and v stand one above the other.
@@ -366,7 +367,8 @@ TEST_CASE("Transformer: every parameter learns but the bias of the keys") {
     cross_entropy(
         model(drawn_ids({4, 6}, 11, 1), tgt.slice(1, 0, 6)), tgt.slice(1, 1, 7))
         .backward();
-    for (const auto& [name, parameter] : model.named_parameters()) {
+    for (const auto& [key, parameter] : model.named_parameters()) {
+      const std::string& name = key;
       CAPTURE(name);
       REQUIRE(parameter.grad().defined());
       const Tensor dx = parameter.grad().value();
@@ -393,7 +395,8 @@ TEST_CASE("Transformer: a source of padding only harms nobody else") {
     const Variable logits = model(src, tgt);
     CHECK(all_finite(logits.value()));
     cross_entropy(logits, tgt, {.ignore_index = 0}).backward();
-    for (const auto& [name, parameter] : model.named_parameters()) {
+    for (const auto& [key, parameter] : model.named_parameters()) {
+      const std::string& name = key;
       CAPTURE(name);
       CHECK(all_finite(parameter.grad().value()));
     }
@@ -438,12 +441,15 @@ TEST_CASE("Transformer: encode and decode are the halves of forward") {
 }
 
 TEST_CASE("Transformer: empty batches and sequences train without harm") {
-  for (const auto& [batch, source, target] :
-       std::vector<std::array<int64_t, 3>>{
-           {0, 5, 4}, {2, 5, 0}, {2, 0, 4}, {0, 0, 0}}) {
-    CAPTURE(batch);
-    CAPTURE(source);
-    CAPTURE(target);
+  struct Sizes {
+    int64_t batch, source, target;
+  };
+  for (const Sizes& sizes :
+       std::vector<Sizes>{{0, 5, 4}, {2, 5, 0}, {2, 0, 4}, {0, 0, 0}}) {
+    const auto [batch, source, target] = sizes;
+    CAPTURE(sizes.batch);
+    CAPTURE(sizes.source);
+    CAPTURE(sizes.target);
     TransformerOptions options = small();
     options.dropout = 0.1;
     const Transformer model(11, 11, options);
@@ -457,7 +463,8 @@ TEST_CASE("Transformer: empty batches and sequences train without harm") {
       CHECK(loss.item<double>() == 0);
     }
     loss.backward();
-    for (const auto& [name, parameter] : model.named_parameters()) {
+    for (const auto& [key, parameter] : model.named_parameters()) {
+      const std::string& name = key;
       CAPTURE(name);
       REQUIRE(parameter.grad().defined());
       CHECK(all_finite(parameter.grad().value()));
