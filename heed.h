@@ -46,6 +46,7 @@
 #include "nn/transformer_encoder.h"
 #include "optim/adam.h"
 #include "optim/clipping.h"
+#include "optim/parameter_group.h"
 #include "optim/schedule.h"
 #include "optim/sgd.h"
 #include "tensor/activation.h"

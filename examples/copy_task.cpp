@@ -6,6 +6,8 @@
 //   copy_task --help              all options
 //
 // The status is 0 only when the task was learned.
+#include <heed/heed.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -17,7 +19,6 @@
 
 #include "examples/heat_map.h"
 #include "examples/progress.h"
-#include "heed.h"
 
 namespace {
 

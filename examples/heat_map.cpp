@@ -1,12 +1,12 @@
 #include "examples/heat_map.h"
 
+#include <heed/tensor/error.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
-
-#include "tensor/error.h"
 
 namespace examples {
 namespace {

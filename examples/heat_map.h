@@ -1,9 +1,9 @@
 #pragma once
 
+#include <heed/tensor/tensor.h>
+
 #include <string>
 #include <vector>
-
-#include "tensor/tensor.h"
 
 namespace examples {
 

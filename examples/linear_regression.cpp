@@ -1,7 +1,7 @@
 // Fits a line to points scattered around y = 3 x - 2.
-#include <cstdio>
+#include <heed/heed.h>
 
-#include "heed.h"
+#include <cstdio>
 
 using namespace heed;
 

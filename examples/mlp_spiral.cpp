@@ -1,11 +1,11 @@
 // Tells three interleaved spirals apart, in mini-batches, and draws what the
 // network thinks of the plane.
+#include <heed/heed.h>
+
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
-
-#include "heed.h"
 
 using namespace heed;
 

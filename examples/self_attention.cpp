@@ -1,5 +1,7 @@
 // From "how alike are two words?" to a Transformer's attention, in numbers that
 // can be followed by hand. Draws the weights here and in self_attention.svg.
+#include <heed/heed.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "examples/heat_map.h"
-#include "heed.h"
 
 using namespace heed;
 

@@ -1,8 +1,8 @@
 // Learns "exclusive or", which no single line can separate, with one hidden
 // layer.
-#include <cstdio>
+#include <heed/heed.h>
 
-#include "heed.h"
+#include <cstdio>
 
 using namespace heed;
 

@@ -191,6 +191,11 @@ Rows elementwise_rows() {
           [](auto& x) { return pow(x, 1); },
           [](double x) { return x; }),
       unary(
+          "pow(Scalar, Variable) of zero",
+          [](auto& x) { return pow(0, x); },
+          [](double) { return 0.0; })
+          .positive(),
+      unary(
           "pow(Scalar, Variable)",
           [](auto& x) { return pow(2.5, x); },
           [](double x) { return std::pow(2.5, x); }),

@@ -172,6 +172,12 @@ Rows indexing_rows() {
           topk_reference<true>,
           {{{2, 4}}, {{3, 2}}, {{0, 3}}})
           .integers(),
+      row(
+          "topk(Variable, int64_t, int64_t, bool) the best of few",
+          [](auto& in) { return topk(in[0], 1).values; },
+          [](const Arrays& in) -> Arrays { return {in[0]}; },
+          {{{}}, {{1}}, {{3, 1}}, {{0, 1}}})
+          .integers(),
       row("topk(Variable, int64_t, int64_t, bool) smallest, dim 0",
           [](auto& in) {
             return topk(in[0].transpose(0, 1), 2, 0, false)
