@@ -79,9 +79,9 @@ TEST_CASE("gradcheck: an error of one in a million is found and described") {
   CHECK(wrong.input == 1);
   CHECK(wrong.index == Dims{1, 0});
   CHECK(wrong.analytic == doctest::Approx(wrong.numeric * 1.000001));
-  CHECK(text(report).starts_with(
-      "gradcheck: 4 of 8 gradient elements are wrong\n"
-      "  input 1 [2, 2] at [0, 0]: analytic "));
+  CHECK(
+      text(report).starts_with("gradcheck: 4 of 8 gradient elements are wrong\n"
+                               "  input 1 [2, 2] at [0, 0]: analytic "));
   CHECK(text(report).find(", numeric ") != std::string::npos);
   CHECK(text(report).find(", difference ") != std::string::npos);
 }
@@ -101,10 +101,9 @@ TEST_CASE("gradcheck: an error that a plain sum would cancel is found") {
   const auto report = gradcheck(
       [](const Variables& in) {
         const Tensor& x = in[0].value();
-        return record(
-            "share",
-            x / sum(x),
-            {{in[0], [](const Variable& dy) { return dy * 0; }}});
+        return record("share", x / sum(x), {{in[0], [](const Variable& dy) {
+                                               return dy * 0;
+                                             }}});
       },
       {leaf(numbers({4}))});
   CHECK(!report);
