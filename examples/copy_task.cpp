@@ -69,9 +69,9 @@ Preset default_preset() {
            .dropout = 0,
            .norm_first = true},
       .batch = 64,
-      .steps = 2000,
-      .peak_lr = 3e-3,
-      .warmup_steps = 100,
+      .steps = 900,
+      .peak_lr = 5e-3,
+      .warmup_steps = 50,
       .eval_sequences = 1000,
       .wanted_loss = 1,
       .wanted_match = 0.999};

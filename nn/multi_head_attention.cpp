@@ -1,5 +1,6 @@
 #include "nn/multi_head_attention.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "autograd/linear.h"
@@ -54,12 +55,14 @@ MultiHeadAttention::MultiHeadAttention(
 }
 
 void MultiHeadAttention::initialize() {
-  // Three matrices, each by its own fans.
+  // Three matrices, each by its own fans. Smaller q and k make even weights to
+  // begin with.
   Tensor weight = in_proj_weight_.value();
+  const double gains[] = {std::sqrt(0.5), std::sqrt(0.5), 1};
   for (int64_t i = 0; i < 3; ++i) {
     weight.slice(0, i * d_model_, (i + 1) * d_model_)
         .copy_(init::xavier_uniform(
-            {d_model_, d_model_}, 1, {weight.dtype(), generator_}));
+            {d_model_, d_model_}, gains[i], {weight.dtype(), generator_}));
   }
 }
 

@@ -74,7 +74,7 @@ class MultiHeadAttention : public Module {
   std::string describe() const override;
 
  private:
-  /// q, k and v each start Xavier-uniform.
+  /// q, k and v each start Xavier-uniform, q and k with gain sqrt(1/2).
   void initialize();
   void check_input(const char* name, const Variable& x) const;
   /// Products with `count` of the three projections from the `first` on, each

@@ -137,16 +137,24 @@ Transformer::Transformer(
 
 void Transformer::initialize() {
   const init::InitOptions start{options_.dtype, options_.generator};
-  for (const auto& [name, parameter] : named_parameters()) {
-    // The attentions have started theirs, three matrices in one.
-    if (parameter.dim() > 1 && !name.ends_with("in_proj_weight")) {
-      Tensor weight = parameter.value();
-      weight.copy_(init::xavier_uniform(weight.shape(), 1, start));
+  for (const Module* stack :
+       {static_cast<const Module*>(&encoder_),
+        static_cast<const Module*>(&decoder_)}) {
+    for (const auto& [name, parameter] : stack->named_parameters()) {
+      // The attentions have started theirs, three matrices in one.
+      if (parameter.dim() > 1 && !name.ends_with("in_proj_weight")) {
+        Tensor weight = parameter.value();
+        weight.copy_(init::xavier_uniform(weight.shape(), 1, start));
+      }
     }
   }
-  // The rows of padding are 0 again.
-  src_embedding_.set_weight(src_embedding_.weight().value());
-  tgt_embedding_.set_weight(tgt_embedding_.weight().value());
+  // Times sqrt(d_model) as large as sinusoidal positions, whose mean square is
+  // 1/2.
+  const double std = 1 / std::sqrt(2.0 * static_cast<double>(options_.d_model));
+  for (Embedding* embedding : {&src_embedding_, &tgt_embedding_}) {
+    embedding->set_weight(
+        init::normal(embedding->weight().shape(), 0, std, start));
+  }
 }
 
 Tensor Transformer::padding_of(const Tensor& ids) const {

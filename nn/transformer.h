@@ -60,8 +60,9 @@ struct DecodingState {
 
 /// The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017,
 /// arXiv:1706.03762): embeddings times sqrt(d_model) plus positions, both
-/// stacks, and a projection to the target vocabulary. All matrices start
-/// Xavier-uniform.
+/// stacks, and a projection to the target vocabulary. The matrices of
+/// both stacks start Xavier-uniform, the projection as a Linear does, the
+/// embeddings normal and, once scaled, as large as the positions.
 ///
 /// Shape:       src ids int64 [B, S], tgt ids int64 [B, T]
 ///              -> logits [B, T, tgt_vocab_size]
