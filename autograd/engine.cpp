@@ -19,13 +19,20 @@ namespace {
 // comes all gradients that lead to it have arrived. One queue, no recursion.
 class Backward {
  public:
-  explicit Backward(BackwardOptions options) : options_(options) {}
+  explicit Backward(BackwardOptions options)
+      : options_(options), nested_(passes++ > 0) {}
   ~Backward() {
     // After an exception: forget what was still under way.
     while (!queue_.empty()) {
       pop()->pending = Variable();
     }
+    for (auto& [node, outer] : set_aside_) {
+      outer.first->pending = std::move(outer.second);
+    }
+    --passes;
   }
+  Backward(const Backward&) = delete;
+  Backward& operator=(const Backward&) = delete;
 
   /// Restricts the pass to what leads from `outputs` to `inputs`, whose
   /// gradients are kept for captured() instead of being accumulated.
@@ -55,12 +62,17 @@ class Backward {
     return !captures_ || wanted_.contains(node);
   }
 
+  inline static int64_t passes = 0;  // under way, one inside the other
+
   BackwardOptions options_;
+  const bool nested_;  // started by a rule or a hook of another pass
   std::priority_queue<Node::Ref, std::vector<Node::Ref>, Younger> queue_;
   std::vector<std::pair<Node::Ref, Variable>> results_;
   bool captures_ = false;
   std::unordered_map<const Node*, Variable> targets_;
   std::unordered_set<const Node*> wanted_;  // leads to a target, or is one
+  // What had arrived in the outer pass at nodes that this one comes to as well.
+  std::unordered_map<const Node*, std::pair<Node::Ref, Variable>> set_aside_;
 };
 
 void Backward::capture(
@@ -113,6 +125,10 @@ bool is_private(const Variable& x) {
 
 void Backward::send(const Node::Ref& node, const Variable& dy) {
   Variable& sum = node->pending;
+  if (nested_ && !set_aside_.contains(node.get())) {
+    set_aside_.emplace(
+        node.get(), std::pair(node, std::exchange(sum, Variable())));
+  }
   if (!sum.defined()) {
     sum = dy;
     queue_.push(node);
@@ -276,8 +292,8 @@ void Backward::accumulate() {
   }
 }
 
-// One pass at a time: it keeps sums of gradients in the nodes. A rule or a hook
-// may start another.
+// One thread at a time: a pass keeps sums of gradients in the nodes. A rule or
+// a hook may start another pass within.
 std::recursive_mutex& engine_mutex() {
   static std::recursive_mutex mutex;
   return mutex;

@@ -100,6 +100,9 @@ void Variable::set_grad(const Variable& grad) const {
         " ",
         grad.shape());
   }
+  if (grad.node() == &node) {
+    fail("set_grad", "a variable must not be its own gradient; use detach()");
+  }
   node.grad = grad;
 }
 
@@ -117,6 +120,9 @@ int64_t Variable::register_hook(Hook hook) const {
   if (!node.requires_grad) {
     fail<std::logic_error>(
         "register_hook", "the variable must require a gradient");
+  }
+  if (!hook) {
+    fail("register_hook", "the hook must be a function, got an empty one");
   }
   if (node.hooks == nullptr) {
     node.hooks = std::make_unique<Node::Hooks>();

@@ -70,6 +70,9 @@ class Variable {
   /// The gradient that backward has accumulated; undefined before. Only leaves
   /// and Variables with retain_grad() have one.
   Variable grad() const;
+  /// Makes `grad` the gradient; undefined: none.
+  /// Throws std::invalid_argument for another shape or dtype than this has, and
+  /// for this itself.
   void set_grad(const Variable& grad) const;
   /// Forgets the gradient.
   void zero_grad() const { set_grad(Variable()); }
@@ -78,7 +81,8 @@ class Variable {
   void retain_grad() const;
   /// Calls `hook` with each gradient of this before it is used any further.
   /// Returns a number for remove_hook().
-  /// Throws std::logic_error when it requires no gradient.
+  /// Throws std::logic_error when it requires no gradient,
+  /// std::invalid_argument for an empty hook.
   int64_t register_hook(Hook hook) const;
   void remove_hook(int64_t id) const;
   /// The same numbers without history: no gradient flows back through it.

@@ -404,6 +404,53 @@ TEST_CASE("hooks: see each gradient once, and may change it") {
       std::logic_error);
 }
 
+TEST_CASE("hooks: a backward pass inside a hook leaves the outer one alone") {
+  const Variable x = leaf(3);
+  const Variable first = x * 2;
+  const Variable y = first + x * 5;
+  // By the time this hook runs, 5 has arrived at x.
+  double inner = 0;
+  SUBCASE("grad") {
+    first.register_hook([&](const Variable&) {
+      const GradMode mode(true);
+      inner = grad({x * x}, {x})[0].item<double>();
+      return Variable();
+    });
+    y.backward();
+    CHECK(inner == 6);
+    CHECK(gradient(x) == 7);
+  }
+  SUBCASE("backward") {
+    first.register_hook([&](const Variable&) {
+      const GradMode mode(true);
+      (x * x).backward();
+      inner = gradient(x);
+      return Variable();
+    });
+    y.backward();
+    CHECK(inner == 6);
+    CHECK(gradient(x) == 13);
+  }
+  SUBCASE("one that throws") {
+    first.register_hook([&](const Variable&) {
+      const GradMode mode(true);
+      const Variable z = x * x;
+      const Variable broken = z * 2;
+      broken.register_hook([](const Variable&) -> Variable {
+        throw std::runtime_error("broken");
+      });
+      CHECK_THROWS_AS((broken + x).backward(), std::runtime_error);
+      return Variable();
+    });
+    y.backward();
+    CHECK(gradient(x) == 7);
+  }
+}
+
+TEST_CASE("hooks: an empty one is refused when it is registered") {
+  CHECK_THROWS_AS(leaf(1).register_hook({}), std::invalid_argument);
+}
+
 TEST_CASE("hooks: a gradient of another shape is refused") {
   const Variable x = leaf(2);
   x.register_hook([](const Variable&) { return Variable(ones({2})); });

@@ -83,3 +83,13 @@ TEST_CASE("Variable: set_grad wants the variable's shape and dtype") {
   CHECK_THROWS_AS(
       x.set_grad(Variable(ones({2}, kFloat64))), std::invalid_argument);
 }
+
+TEST_CASE("set_grad: a variable is not its own gradient, which would leak it") {
+  const int64_t nodes = live_nodes();
+  {
+    const Variable x(ones({2}), true);
+    CHECK_THROWS_AS(x.set_grad(x), std::invalid_argument);
+    x.set_grad(x.detach());
+  }
+  CHECK(live_nodes() == nodes);
+}
