@@ -61,7 +61,8 @@ class Variable {
 
   /// Whether a gradient flows to or through this.
   bool requires_grad() const;
-  /// Throws std::logic_error unless this is a leaf.
+  /// Throws std::logic_error unless this is a leaf, std::invalid_argument when
+  /// an integer or bool tensor is to require a gradient.
   Variable& set_requires_grad(bool requires_grad);
   /// Whether this was made by hand and not by a recorded operation.
   bool is_leaf() const;
@@ -70,9 +71,9 @@ class Variable {
   /// The gradient that backward has accumulated; undefined before. Only leaves
   /// and Variables with retain_grad() have one.
   Variable grad() const;
-  /// Makes `grad` the gradient; undefined: none.
-  /// Throws std::invalid_argument for another shape or dtype than this has, and
-  /// for this itself.
+  /// Puts `grad` in its place; undefined for none.
+  /// Throws std::invalid_argument unless it has the shape and dtype of this,
+  /// and for this itself.
   void set_grad(const Variable& grad) const;
   /// Forgets the gradient.
   void zero_grad() const { set_grad(Variable()); }
@@ -84,6 +85,7 @@ class Variable {
   /// Throws std::logic_error when it requires no gradient,
   /// std::invalid_argument for an empty hook.
   int64_t register_hook(Hook hook) const;
+  /// Throws std::invalid_argument unless `id` is that of a hook of this.
   void remove_hook(int64_t id) const;
   /// The same numbers without history: no gradient flows back through it.
   Variable detach() const;

@@ -6,8 +6,9 @@
 #include "tensor/tensor.h"
 
 /// Initial values of parameters. To start one anew:
-/// `Tensor w = layer.weight().value();
-/// w.copy_(init::xavier_normal(w.shape()))`.
+///
+///     Tensor w = layer.weight().value();
+///     w.copy_(init::xavier_normal(w.shape()));
 namespace heed::init {
 
 struct InitOptions {
@@ -16,7 +17,7 @@ struct InitOptions {
 };
 
 /// What the layer's activation does to the variance, by which Kaiming's
-/// initialisation makes up: gain^2 = 2 for relu, 1 for linear.
+/// initialisation makes up: gain 1, sqrt(2) and 5 / 3.
 enum class Nonlinearity { linear, relu, tanh };
 
 /// Uniform in [low, high). Throws std::invalid_argument unless low <= high.
@@ -31,6 +32,7 @@ Tensor normal(
     double mean,
     double std,
     const InitOptions& options = {});
+/// Elements all `value`.
 Tensor constant(
     const Shape& shape, double value, const InitOptions& options = {});
 

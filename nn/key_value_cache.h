@@ -19,8 +19,8 @@ class KeyValueCache {
   void append(const Tensor& key, const Tensor& value);
 
   int64_t length() const { return length_; }
-  /// [B, num_heads, length(), head_dim], a view; undefined before
-  /// the first append().
+  /// [B, num_heads, length(), head_dim], a view; undefined before the first
+  /// append().
   Tensor key() const;
   Tensor value() const;
 

@@ -35,8 +35,8 @@ struct MultiHeadAttentionCall {
 ///              other), in_proj_bias [3 d_model], out_proj a Linear
 class MultiHeadAttention : public Module {
  public:
-  /// Throws std::invalid_argument unless d_model and num_heads are positive and
-  /// num_heads divides d_model.
+  /// Throws std::invalid_argument unless d_model and num_heads are positive,
+  /// num_heads divides d_model and dropout is in [0, 1].
   MultiHeadAttention(
       int64_t d_model,
       int64_t num_heads,

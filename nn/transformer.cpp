@@ -42,7 +42,7 @@ std::unique_ptr<PositionalEncoding> make_positions(
       LearnedPositionalEncodingOptions{o.dtype, o.generator});
 }
 
-void check_ids(const char* name, const Tensor& ids) {
+void check_sequences(const char* name, const Tensor& ids) {
   check_defined("Transformer", ids, name);
   if (ids.dtype() != kInt64 || ids.dim() != 2) {
     fail(
@@ -172,7 +172,7 @@ Variable Transformer::embed(
 
 Variable Transformer::encode(
     const Tensor& src, AttentionWeights* weights) const {
-  check_ids("src", src);
+  check_sequences("src", src);
   return encoder_.forward(
       embed(src_embedding_, *src_positions_, src),
       {.key_padding_mask = padding_of(src)},
@@ -184,8 +184,8 @@ Variable Transformer::decode(
     const Variable& memory,
     const Tensor& src,
     AttentionWeights* weights) const {
-  check_ids("src", src);
-  check_ids("tgt", tgt);
+  check_sequences("src", src);
+  check_sequences("tgt", tgt);
   if (tgt.size(0) != src.size(0)) {
     fail(
         "Transformer",
@@ -207,7 +207,7 @@ Variable Transformer::decode(
 
 Variable Transformer::forward(
     const Tensor& src, const Tensor& tgt, AttentionWeights* weights) const {
-  check_ids("tgt", tgt);
+  check_sequences("tgt", tgt);
   return decode(tgt, encode(src, weights), src, weights);
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <unordered_set>
-#include <utility>
 
 #include "autograd/node.h"
 #include "optim/row_loop.h"

@@ -55,6 +55,7 @@ class Schedule {
   /// lr * gamma^floor(t / step_size)
   static Schedule step(
       double lr, int64_t step_size, double gamma, WarmupOptions options = {});
+  /// lr, once warmed up.
   static Schedule constant(double lr, WarmupOptions options = {});
 
   /// The rate of update `step`.

@@ -338,8 +338,8 @@ BlasInfo prepare() {
     info.library.resize(info.library.find(' ', space + 1));
   }
   if (openblas_get_parallel && openblas_get_parallel() == 1) {
-    openblas_set_num_threads(
-        1);  // its own threads; OpenMP's are asked per call
+    // Its own threads; OpenMP's are asked per call.
+    openblas_set_num_threads(1);
   }
   info.core = info.found_core = core_name();
   const char* choice = std::getenv("OPENBLAS_CORETYPE");

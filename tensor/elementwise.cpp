@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string_view>
 
 #include "tensor/arithmetic.h"

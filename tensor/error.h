@@ -9,8 +9,7 @@ namespace heed {
 /// Throws Error with the message "who: message", the message being the other
 /// arguments written one after the other:
 ///
-///     fail("LayerNorm", "x must have shape [..., ", d_model, "], got ",
-///     shape);
+///     fail("LayerNorm", "x must have shape [..., 8], got ", shape);
 ///
 /// std::invalid_argument (the default) is a caller's mistake, std::logic_error
 /// misuse of state, std::runtime_error trouble with the world outside.

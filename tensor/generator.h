@@ -21,8 +21,7 @@ struct GeneratorState {
 /// any number of threads, or made again later from the state the draw began at:
 ///
 ///     const GeneratorState start = generator.reserve(n);  // n words are ours
-///     ... keep_bits(start, batch, threshold) ...          // now and in
-///     backward
+///     keep_bits(start, batch, threshold);                 // now, and later
 ///
 /// Equal seeds give equal numbers; a seed is never taken from a clock. All
 /// members may be called from several threads at once; which of them draws

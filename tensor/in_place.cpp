@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "tensor/arithmetic.h"
 #include "tensor/strided_loop.h"

@@ -7,8 +7,9 @@
 
 namespace heed {
 
-// Indices and ids are int64 and count from 0; one that is out of range throws
-// std::invalid_argument naming its value, its position and the range.
+// Indices and ids are int64 and count from 0. All throw std::invalid_argument
+// for shapes and dtypes that do not fit, and for an index out of range, naming
+// its value, its position and the range.
 
 /// Picks one element a place along `dim`; in three dimensions, for dim = 1,
 ///

@@ -14,6 +14,7 @@ struct MemoryStats {
 };
 
 MemoryStats memory_stats();
+/// Counts peak_bytes anew from what is live now.
 void reset_peak_memory();
 
 /// Gives the cached bytes back to the system.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "tensor/parallel.h"
 #include "tensor/tensor.h"

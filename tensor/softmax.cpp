@@ -1,7 +1,6 @@
 #include "tensor/softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>

@@ -68,9 +68,9 @@ class Tensor {
   template <typename T>
   std::vector<T> to_vector() const;
 
-  /// A copy with elements converted, or this tensor when it has that dtype.
-  /// To bool: whether not zero; to int64:
-  /// truncated, beyond its range the nearest that it has, 0 for NaN.
+  /// A copy with elements converted, or this tensor when it has that dtype. To
+  /// bool: whether not zero; to int64: truncated, beyond its range the nearest
+  /// that it has, 0 for NaN.
   Tensor to(DType dtype) const;
   /// This tensor when dense and row-major, else a copy that is.
   Tensor contiguous() const;

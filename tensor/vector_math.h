@@ -13,8 +13,8 @@
 /// of the true value on the whole float range (sigmoid within 2.2), with or
 /// without fused multiply-add; infinities, NaN, signed zeros and denormals come
 /// out as from the C library, save that errno and the floating-point flags say
-/// nothing. The double versions, for
-/// gradient checks and study, are the C library's.
+/// nothing. The double versions, for gradient checks and study, are the C
+/// library's.
 ///
 /// Every function here is forced inline: a source compiled for a newer CPU
 /// must never leave an out-of-line copy that the linker hands to the others.
