@@ -55,8 +55,8 @@ Variable embedding(
     fail(
         "embedding",
         "padding_idx must be in [0, ",
-        size - 1,
-        "], got ",
+        size,
+        "), got ",
         *padding_idx);
   }
   return record(

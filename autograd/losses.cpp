@@ -24,14 +24,19 @@ Variable reduced(const Variable& losses, Reduction reduction) {
   return losses;
 }
 
+// `names` are those of the two arguments.
 void check_targets_like(
-    std::string_view who, const Tensor& x, const Tensor& targets) {
+    std::string_view who,
+    std::string_view names,
+    const Tensor& x,
+    const Tensor& targets) {
   check_same_dtype(who, x, targets);
   visit_floating(who, x.dtype(), [](auto) {});
   if (x.shape() != targets.shape()) {
     fail(
         who,
-        "x and targets must have one shape, got ",
+        names,
+        " must have one shape, got ",
         x.shape(),
         " and ",
         targets.shape());
@@ -63,14 +68,15 @@ Variable nll_loss(
 
 Variable mse_loss(
     const Variable& x, const Variable& target, Reduction reduction) {
-  check_targets_like("mse_loss", x.value(), target.value());
+  check_targets_like("mse_loss", "x and target", x.value(), target.value());
   const Variable distance = x - target;
   return reduced(distance * distance, reduction);
 }
 
 Variable bce_with_logits(
     const Variable& logits, const Tensor& targets, const BceOptions& options) {
-  check_targets_like("bce_with_logits", logits.value(), targets);
+  check_targets_like(
+      "bce_with_logits", "logits and targets", logits.value(), targets);
   const Tensor& x = logits.value();
   // log(s) = -softplus(-x), log(1 - s) = -x - softplus(-x), and
   // softplus(-x) = log(1 + exp(-|x|)) + max(-x, 0) cannot overflow.

@@ -12,9 +12,10 @@ namespace examples {
 namespace {
 
 constexpr int kCell = 18;
-constexpr int kMargin = 34;  // for labels, left and above
 constexpr int kGap = 26;
-constexpr int kTitle = 20;  // height of a map's title line
+constexpr int kTitle = 20;    // height of a map's title line
+constexpr int kLetter = 7;    // width a letter takes at most
+constexpr int kHeading = 11;  // the same in the heading's larger type
 
 std::string escaped(const std::string& text) {
   std::string safe;
@@ -57,26 +58,44 @@ std::string color_of(double weight) {
   return text;
 }
 
+int width_of(const std::string& text, int letter = kLetter) {
+  return letter * static_cast<int>(text.size());
+}
+
+/// Room for labels, left of a map and above it.
+int margin_of(const HeatMap& map) {
+  int width = 3 * kLetter;
+  for (const auto* labels : {&map.row_labels, &map.column_labels}) {
+    for (const std::string& label : *labels) {
+      width = std::max(width, width_of(label));
+    }
+  }
+  return width + 10;
+}
+
 struct Size {
   int width, height;
 };
 
 Size size_of(const HeatMap& map) {
+  const int margin = margin_of(map);
+  const int cells = kCell * static_cast<int>(map.weights.size(1));
   return {
-      kMargin + kCell * static_cast<int>(map.weights.size(1)),
-      kTitle + kMargin + kCell * static_cast<int>(map.weights.size(0))};
+      margin + std::max(cells, width_of(map.title)),
+      kTitle + margin + kCell * static_cast<int>(map.weights.size(0))};
 }
 
 void draw(std::ostream& out, const HeatMap& map, int x, int y) {
   const std::vector<double> w = map.weights.to_vector<double>();
   const auto rows = static_cast<size_t>(map.weights.size(0));
   const auto columns = static_cast<size_t>(map.weights.size(1));
+  const int margin = margin_of(map);
   out << "<g transform=\"translate(" << x << ' ' << y << ")\">\n"
-      << "<text class=\"title\" x=\"" << kMargin << "\" y=\"12\">"
+      << "<text class=\"title\" x=\"" << margin << "\" y=\"12\">"
       << escaped(map.title) << "</text>\n";
-  const int top = kTitle + kMargin;
+  const int top = kTitle + margin;
   for (size_t j = 0; j < columns && j < map.column_labels.size(); ++j) {
-    const int cx = kMargin + kCell * static_cast<int>(j) + kCell / 2;
+    const int cx = margin + kCell * static_cast<int>(j) + kCell / 2;
     out << "<text class=\"key\" transform=\"translate(" << cx + 4 << ' '
         << top - 5 << ") rotate(-60)\">" << escaped(map.column_labels[j])
         << "</text>\n";
@@ -84,14 +103,14 @@ void draw(std::ostream& out, const HeatMap& map, int x, int y) {
   for (size_t i = 0; i < rows; ++i) {
     const int cy = top + kCell * static_cast<int>(i);
     if (i < map.row_labels.size()) {
-      out << "<text class=\"query\" x=\"" << kMargin - 5 << "\" y=\"" << cy + 13
+      out << "<text class=\"query\" x=\"" << margin - 5 << "\" y=\"" << cy + 13
           << "\">" << escaped(map.row_labels[i]) << "</text>\n";
     }
     for (size_t j = 0; j < columns; ++j) {
       const double weight = w[i * columns + j];
       char percent[32];
       std::snprintf(percent, sizeof percent, "%.1f %%", 100 * weight);
-      out << "<rect x=\"" << kMargin + kCell * static_cast<int>(j) << "\" y=\""
+      out << "<rect x=\"" << margin + kCell * static_cast<int>(j) << "\" y=\""
           << cy << "\" width=\"" << kCell << "\" height=\"" << kCell
           << "\" fill=\"" << color_of(weight) << "\"><title>" << percent
           << "</title></rect>\n";
@@ -140,10 +159,10 @@ std::string to_terminal(const HeatMap& map) {
 std::string to_svg(
     const std::string& title, const std::vector<HeatMap>& maps, int columns) {
   constexpr int kEdge = 16;
-  constexpr int kHeading = 34;
+  constexpr int kHeadingLine = 34;
   std::ostringstream body;
-  int width = 320;
-  int y = kEdge + kHeading;
+  int width = 2 * kEdge + width_of(title, kHeading);
+  int y = kEdge + kHeadingLine;
   for (size_t first = 0; first < maps.size();) {
     const size_t last =
         std::min(maps.size(), first + static_cast<size_t>(columns));

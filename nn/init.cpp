@@ -42,9 +42,11 @@ Tensor uniform(
   if (!(low <= high)) {
     fail("uniform", "low must be <= high, got ", low, " and ", high);
   }
-  Tensor x = rand(shape, options.dtype, options.generator);
-  x.mul_(high - low).add_(low);
-  return x;
+  if (low == high) {
+    return full(shape, low, options.dtype);
+  }
+  Tensor x(shape, options.dtype);
+  return uniform_(x, low, high, options.generator);
 }
 
 Tensor normal(
@@ -52,9 +54,8 @@ Tensor normal(
   if (!(std >= 0)) {
     fail("normal", "std must be >= 0, got ", std);
   }
-  Tensor x = randn(shape, options.dtype, options.generator);
-  x.mul_(std).add_(mean);
-  return x;
+  Tensor x(shape, options.dtype);
+  return normal_(x, mean, std, options.generator);
 }
 
 Tensor constant(const Shape& shape, double value, const InitOptions& options) {

@@ -58,14 +58,18 @@ class MultiHeadAttention : public Module {
   /// in `cache` and, causally, over themselves; they are added to it. Equals
   /// the last t rows of forward over all positions with is_causal. No gradient
   /// flows to the keys and values. key_padding_mask [B, all positions so far]:
-  /// true = padding, ignored.
+  /// true = padding, ignored. Throws std::invalid_argument for shapes that do
+  /// not fit.
   Variable step(
       const Variable& x,
       KeyValueCache& cache,
       const Tensor& key_padding_mask = {}) const;
-  /// The keys and values of `memory` [B, S, d_model], for attend().
+  /// The keys and values of `memory` [B, S, d_model], for attend(). Throws
+  /// std::invalid_argument for another shape.
   KeyValueCache project(const Variable& memory) const;
   /// Attention of query [B, T, d_model] over what project() made.
+  /// key_padding_mask [B, S]: true = padding, ignored; undefined: none is.
+  /// Throws std::invalid_argument for shapes that do not fit.
   Variable attend(
       const Variable& query,
       const KeyValueCache& cache,

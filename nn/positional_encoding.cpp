@@ -15,6 +15,7 @@ void check_input(
   if (x.dim() != 3 || x.size(2) != d_model) {
     fail(who, "x must have shape [B, T, ", d_model, "], got ", x.shape());
   }
+  visit_floating(who, x.dtype(), [](auto) {});
   if (offset < 0) {
     fail(who, "offset must be >= 0, got ", offset);
   }

@@ -41,7 +41,8 @@ class TransformerDecoderLayer : public Module {
       const TransformerLayerOptions& options = {});
 
   /// `self_weights` and `cross_weights`, if given, are set to [B, num_heads, T,
-  /// T] and [B, num_heads, T, S].
+  /// T] and [B, num_heads, T, S]. Throws std::invalid_argument for shapes and
+  /// masks that do not fit, as start() and step().
   Variable forward(
       const Variable& x,
       const Variable& memory,
@@ -91,6 +92,7 @@ class TransformerDecoder : public Module {
       const TransformerLayerOptions& options = {});
 
   /// `self_weights` and `cross_weights`, if given, get those of each layer.
+  /// Throws as the layers do; step() also for another number of caches.
   Variable forward(
       const Variable& tgt,
       const Variable& memory,

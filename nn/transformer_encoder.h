@@ -29,7 +29,8 @@ class TransformerEncoderLayer : public Module {
       int64_t d_ff,
       const TransformerLayerOptions& options = {});
 
-  /// `weights`, if given, is set to [B, num_heads, T, T].
+  /// `weights`, if given, is set to [B, num_heads, T, T]. Throws
+  /// std::invalid_argument for shapes and masks that do not fit.
   Variable forward(
       const Variable& x,
       const AttentionMaskOptions& mask = {},
@@ -63,7 +64,8 @@ class TransformerEncoder : public Module {
       int64_t d_ff,
       const TransformerLayerOptions& options = {});
 
-  /// `weights`, if given, gets [B, num_heads, S, S] of each layer.
+  /// `weights`, if given, gets [B, num_heads, S, S] of each layer. Throws as
+  /// the layers do.
   Variable forward(
       const Variable& src,
       const AttentionMaskOptions& mask = {},

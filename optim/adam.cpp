@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "optim/row_loop.h"
+#include "optim/for_each_row.h"
 #include "tensor/error.h"
 
 namespace heed {

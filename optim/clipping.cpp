@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "autograd/node.h"
-#include "optim/row_loop.h"
+#include "optim/for_each_row.h"
 #include "tensor/error.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "optim/row_loop.h"
+#include "optim/for_each_row.h"
 #include "tensor/error.h"
 
 namespace heed {

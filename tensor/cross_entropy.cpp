@@ -182,7 +182,23 @@ Tensor cross_entropy_backward(
     const Tensor& targets,
     const CrossEntropyForward& forward,
     const CrossEntropyOptions& options) {
-  check_same_dtype("cross_entropy_backward", dy, logits);
+  constexpr const char* kWho = "cross_entropy_backward";
+  check_same_dtype(kWho, dy, logits);
+  check_defined(kWho, targets, "targets");
+  check_defined(kWho, forward.rows, "forward.rows");
+  const int64_t count = targets.numel();
+  if (dy.shape() != forward.loss.shape() || logits.dim() == 0 ||
+      count * logits.shape().back() != logits.numel() ||
+      forward.rows.shape() != Shape({count, 3})) {
+    fail(
+        kWho,
+        "logits, targets and dy must be those of the forward, got ",
+        logits.shape(),
+        ", ",
+        targets.shape(),
+        " and ",
+        dy.shape());
+  }
   return visit_floating(
       "cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
         const int64_t n = logits.shape().back();

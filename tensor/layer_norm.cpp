@@ -200,7 +200,25 @@ LayerNormGradients layer_norm_backward(
     const Tensor& weight,
     const Tensor& mean,
     const Tensor& rstd) {
-  check_same_dtype("layer_norm_backward", dy, x);
+  constexpr const char* kWho = "layer_norm_backward";
+  check_same_dtype(kWho, dy, x);
+  check_defined(kWho, mean, "mean");
+  check_defined(kWho, rstd, "rstd");
+  if (dy.shape() != x.shape()) {
+    fail(
+        kWho, "dy must have the shape of x, ", x.shape(), ", got ", dy.shape());
+  }
+  const Shape per_row({count_rows(x, normalized)});
+  if (mean.shape() != per_row || rstd.shape() != per_row) {
+    fail(
+        kWho,
+        "mean and rstd must have shape [rows] = ",
+        per_row,
+        ", got ",
+        mean.shape(),
+        " and ",
+        rstd.shape());
+  }
   return visit_floating("layer_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const int64_t n = normalized.numel();
     const int64_t rows = count_rows(x, normalized);

@@ -48,7 +48,7 @@ TEST_CASE("embedding: the padding row is looked up but gets no gradient") {
   }
   CHECK_THROWS_WITH_AS(
       embedding(leaf({3, 2}), tensor({0}), 3),
-      "embedding: padding_idx must be in [0, 2], got 3",
+      "embedding: padding_idx must be in [0, 3), got 3",
       std::invalid_argument);
   CHECK_THROWS_AS(
       embedding(leaf({3, 2}), tensor({0}), -1), std::invalid_argument);

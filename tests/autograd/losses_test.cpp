@@ -68,7 +68,7 @@ TEST_CASE("mse_loss: value and gradients of both sides") {
       mse_loss(x, target, Reduction::none).value(), tensor({1.0, 0.0, 9.0})));
   CHECK_THROWS_WITH_AS(
       mse_loss(x, tensor({{1.0}, {2.0}, {3.0}})),
-      "mse_loss: x and targets must have one shape, got [3] and [3, 1]",
+      "mse_loss: x and target must have one shape, got [3] and [3, 1]",
       std::invalid_argument);
 }
 

@@ -123,3 +123,10 @@ TEST_CASE("positional encodings: bad sizes, inputs and offsets are errors") {
   CHECK_THROWS_AS(
       learned.forward(ones({1, 2, 4}, kFloat64)), std::invalid_argument);
 }
+
+TEST_CASE("SinusoidalPositionalEncoding: x must be floating") {
+  const SinusoidalPositionalEncoding positions(4);
+  CHECK_THROWS_AS(
+      positions.forward(Variable(zeros({1, 2, 4}, kInt64))),
+      std::invalid_argument);
+}

@@ -581,8 +581,7 @@ def initialisers():
             gain = nn.init.calculate_gain(nonlinearity)
             xavier = gain * math.sqrt(2 / (fan_in + fan_out))
             stds = {"xavier": xavier,
-                    "kaiming fan_in": gain / math.sqrt(fan_in),
-                    "kaiming fan_out": gain / math.sqrt(fan_out)}
+                    "kaiming": gain / math.sqrt(fan_in)}
             for method, std in stds.items():
                 cases[f"{method} {list(shape)} {nonlinearity}"] = make_case(
                     {}, lambda t: {}, dict(

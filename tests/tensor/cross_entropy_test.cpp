@@ -207,3 +207,18 @@ TEST_CASE("cross_entropy: the same bits for 1, 2 and 4 threads") {
   }
   set_num_threads(before);
 }
+
+TEST_CASE("cross_entropy_backward: shapes that are not the forward's throw") {
+  const Tensor logits = ones({3, 4});
+  const Tensor targets = zeros({3}, kInt64);
+  const CrossEntropyOptions options{.reduction = Reduction::none};
+  const CrossEntropyForward forward =
+      cross_entropy_forward(logits, targets, options);
+  CHECK_THROWS_AS(
+      cross_entropy_backward(ones({2}), logits, targets, forward, options),
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy_backward(
+          ones({3}), logits, zeros({2}, kInt64), forward, options),
+      std::invalid_argument);
+}

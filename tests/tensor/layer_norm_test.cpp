@@ -183,3 +183,18 @@ TEST_CASE("layer_norm: bad arguments are refused") {
       layer_norm(arange(7), Shape{7}, Tensor(), Tensor()),
       std::invalid_argument);
 }
+
+TEST_CASE("layer_norm_backward: shapes that are not the forward's throw") {
+  const Tensor x = ones({3, 4});
+  const LayerNormForward forward =
+      layer_norm_forward(x, {4}, Tensor(), Tensor(), 1e-5);
+  CHECK_THROWS_WITH_AS(
+      layer_norm_backward(
+          ones({2, 4}), x, {4}, Tensor(), forward.mean, forward.rstd),
+      "layer_norm_backward: dy must have the shape of x, [3, 4], got [2, 4]",
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      layer_norm_backward(
+          x, x, {4}, Tensor(), forward.mean.slice(0, 0, 2), forward.rstd),
+      std::invalid_argument);
+}
