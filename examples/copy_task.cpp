@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -325,6 +326,11 @@ int run(const Settings& settings) {
   if (settings.threads > 0) {
     heed::set_num_threads(settings.threads);
   }
+  for (const std::string& file : {settings.json, settings.attention}) {
+    if (!file.empty()) {
+      examples::check_writable(file);  // now, not after the training
+    }
+  }
   heed::manual_seed(settings.seed);
   heed::Generator data_generator(settings.seed + 1);
   Sequences source(preset, data_generator);
@@ -429,11 +435,12 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"default", "2018"}))
       ->capture_default_str();
   app.add_option("--seed", settings.seed, "Of all random numbers")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
   app.add_option("--threads", settings.threads, "Default: one a core")
       ->check(CLI::Range(1, 1024));
   app.add_option("--steps", settings.steps, "Default: the preset's")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000'000));
   app.add_option("--json", settings.json, "Write the result to this file");
   app.add_option(
       "--attention",

@@ -193,6 +193,12 @@ std::string to_svg(
   return out.str();
 }
 
+void check_writable(const std::string& path) {
+  if (!std::ofstream(path, std::ios::app)) {
+    heed::fail<std::runtime_error>("check_writable", "cannot write ", path);
+  }
+}
+
 void write_file(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary);
   file << content;

@@ -153,6 +153,23 @@ bool broadcast(const Shape& a, const Shape& b) {
 
 void matmul_into(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   check_same_dtype("matmul", a, b);
+  check_same_dtype("matmul", y, a);
+  const bool fits =
+      a.dim() >= 2 && b.dim() >= 2 && y.dim() >= 2 && y.is_contiguous() &&
+      a.size(-1) == b.size(-2) && y.size(-2) == a.size(-2) &&
+      y.size(-1) == b.size(-1) &&
+      is_broadcastable_to(batch_of(a.shape()), batch_of(y.shape())) &&
+      is_broadcastable_to(batch_of(b.shape()), batch_of(y.shape()));
+  if (!fits) {
+    fail(
+        "matmul",
+        "y must be dense and of the product's shape, got y ",
+        y.shape(),
+        ", a ",
+        a.shape(),
+        " and b ",
+        b.shape());
+  }
   visit_floating("matmul", a.dtype(), [&]<typename T>(TypeTag<T>) {
     if (y.numel() == 0) {
       return;

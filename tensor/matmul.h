@@ -21,6 +21,8 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// As matmul, written to y, or added to it when `add` is true. y must be dense,
 /// have the product's shape and share no memory with a and b; neither a nor b
 /// is a vector.
+/// Throws std::invalid_argument for another dtype or for shapes that do not
+/// fit.
 void matmul_into(Tensor& y, const Tensor& a, const Tensor& b, bool add = false);
 
 }  // namespace heed

@@ -289,6 +289,23 @@ TEST_CASE("matmul: a row's result hardly depends on the rows beside it") {
   CHECK(matmul(x, w).to_vector<float>() == all.to_vector<float>());
 }
 
+TEST_CASE("matmul_into: a result of another shape is refused, not overrun") {
+  const Tensor a = ones({2, 3});
+  const Tensor b = ones({3, 4});
+  const auto refuses = [&](Tensor y, const Tensor& left, const Tensor& right) {
+    CHECK_THROWS_AS(matmul_into(y, left, right), std::invalid_argument);
+  };
+  refuses(ones({2, 2}), a, b);
+  refuses(ones({2, 4}), a, a);
+  refuses(ones({8}), a, b);
+  refuses(ones({2, 4}), a, ones({3}));
+  refuses(ones({2, 4}), ones({5, 2, 3}), b);
+  refuses(ones({2, 4}, kFloat64), a, b);
+  refuses(ones({4, 2}).transpose(0, 1), a, b);
+  refuses(ones({1, 1}).expand({2, 4}), a, b);
+  refuses(Tensor(), a, b);
+}
+
 TEST_CASE("matmul_into: adds to what is there") {
   Tensor y = ones({2, 2});
   const Tensor a = tensor({{1., 2.}, {3., 4.}});
