@@ -1,6 +1,6 @@
 #include "nn/transformer_decoder.h"
 
-#include "autograd/elementwise.h"
+#include "nn/residual.h"
 
 namespace heed {
 TransformerDecoderLayer::TransformerDecoderLayer(
@@ -25,15 +25,6 @@ TransformerDecoderLayer::TransformerDecoderLayer(
   add_module("dropout", dropout_);
 }
 
-template <typename F>
-Variable TransformerDecoderLayer::residual(
-    const Variable& x, const LayerNorm& norm, const F& sublayer) const {
-  if (norm_first_) {
-    return x + dropout_(sublayer(norm(x)));
-  }
-  return norm(x + dropout_(sublayer(x)));
-}
-
 Variable TransformerDecoderLayer::forward(
     const Variable& x,
     const Variable& memory,
@@ -46,16 +37,17 @@ Variable TransformerDecoderLayer::forward(
     }
     return result.output;
   };
-  Variable y = residual(x, norm1_, [&](const Variable& z) {
-    return keep(
-        self_attn_.forward(
-            z,
-            {.mask = masks.self,
-             .need_weights = self_weights != nullptr,
-             .average_weights = false}),
-        self_weights);
-  });
-  y = residual(y, norm2_, [&](const Variable& z) {
+  Variable y =
+      residual(x, norm1_, dropout_, norm_first_, [&](const Variable& z) {
+        return keep(
+            self_attn_.forward(
+                z,
+                {.mask = masks.self,
+                 .need_weights = self_weights != nullptr,
+                 .average_weights = false}),
+            self_weights);
+      });
+  y = residual(y, norm2_, dropout_, norm_first_, [&](const Variable& z) {
     return keep(
         multihead_attn_.forward(
             z,
@@ -66,8 +58,9 @@ Variable TransformerDecoderLayer::forward(
              .average_weights = false}),
         cross_weights);
   });
-  return residual(
-      y, norm3_, [&](const Variable& z) { return feed_forward_(z); });
+  return residual(y, norm3_, dropout_, norm_first_, [&](const Variable& z) {
+    return feed_forward_(z);
+  });
 }
 
 DecoderLayerCache TransformerDecoderLayer::start(const Variable& memory) const {
@@ -79,14 +72,16 @@ Variable TransformerDecoderLayer::step(
     DecoderLayerCache& cache,
     const Tensor& memory_padding,
     const Tensor& padding) const {
-  Variable y = residual(x, norm1_, [&](const Variable& z) {
-    return self_attn_.step(z, cache.self, padding);
-  });
-  y = residual(y, norm2_, [&](const Variable& z) {
+  Variable y =
+      residual(x, norm1_, dropout_, norm_first_, [&](const Variable& z) {
+        return self_attn_.step(z, cache.self, padding);
+      });
+  y = residual(y, norm2_, dropout_, norm_first_, [&](const Variable& z) {
     return multihead_attn_.attend(z, cache.cross, memory_padding);
   });
-  return residual(
-      y, norm3_, [&](const Variable& z) { return feed_forward_(z); });
+  return residual(y, norm3_, dropout_, norm_first_, [&](const Variable& z) {
+    return feed_forward_(z);
+  });
 }
 
 TransformerDecoder::TransformerDecoder(

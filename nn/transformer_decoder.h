@@ -62,11 +62,6 @@ class TransformerDecoderLayer : public Module {
       const Tensor& padding = {}) const;
 
  private:
-  // One sub-layer with its residual connection and norm.
-  template <typename F>
-  Variable residual(
-      const Variable& x, const LayerNorm& norm, const F& sublayer) const;
-
   bool norm_first_;
   MultiHeadAttention self_attn_;
   MultiHeadAttention multihead_attn_;

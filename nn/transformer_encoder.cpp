@@ -1,6 +1,6 @@
 #include "nn/transformer_encoder.h"
 
-#include "autograd/elementwise.h"
+#include "nn/residual.h"
 
 namespace heed {
 
@@ -22,32 +22,25 @@ TransformerEncoderLayer::TransformerEncoderLayer(
   add_module("dropout", dropout_);
 }
 
-template <typename F>
-Variable TransformerEncoderLayer::residual(
-    const Variable& x, const LayerNorm& norm, const F& sublayer) const {
-  if (norm_first_) {
-    return x + dropout_(sublayer(norm(x)));
-  }
-  return norm(x + dropout_(sublayer(x)));
-}
-
 Variable TransformerEncoderLayer::forward(
     const Variable& x,
     const AttentionMaskOptions& mask,
     Variable* weights) const {
-  const Variable y = residual(x, norm1_, [&](const Variable& z) {
-    const AttentionResult result = self_attn_.forward(
-        z,
-        {.mask = mask,
-         .need_weights = weights != nullptr,
-         .average_weights = false});
-    if (weights != nullptr) {
-      *weights = result.weights;
-    }
-    return result.output;
+  const Variable y =
+      residual(x, norm1_, dropout_, norm_first_, [&](const Variable& z) {
+        const AttentionResult result = self_attn_.forward(
+            z,
+            {.mask = mask,
+             .need_weights = weights != nullptr,
+             .average_weights = false});
+        if (weights != nullptr) {
+          *weights = result.weights;
+        }
+        return result.output;
+      });
+  return residual(y, norm2_, dropout_, norm_first_, [&](const Variable& z) {
+    return feed_forward_(z);
   });
-  return residual(
-      y, norm2_, [&](const Variable& z) { return feed_forward_(z); });
 }
 
 TransformerEncoder::TransformerEncoder(

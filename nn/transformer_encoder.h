@@ -37,11 +37,6 @@ class TransformerEncoderLayer : public Module {
       Variable* weights = nullptr) const;
 
  private:
-  // One sub-layer with its residual connection and norm.
-  template <typename F>
-  Variable residual(
-      const Variable& x, const LayerNorm& norm, const F& sublayer) const;
-
   bool norm_first_;
   MultiHeadAttention self_attn_;
   FeedForward feed_forward_;

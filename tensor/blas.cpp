@@ -33,7 +33,7 @@ namespace {
 // --- threads -----------------------------------------------------------------
 
 /// The OpenMP runtime that OpenBLAS asks how many threads to use; found at run
-/// time, since heed itself does not link one.
+/// time, since heed itself calls none.
 struct OpenMp {
   int (*get_max_threads)() = nullptr;
   void (*set_num_threads)(int) = nullptr;
