@@ -187,7 +187,9 @@ Tensor cross_entropy_backward(
   check_defined(kWho, targets, "targets");
   check_defined(kWho, forward.rows, "forward.rows");
   const int64_t count = targets.numel();
-  if (dy.shape() != forward.loss.shape() || logits.dim() == 0 ||
+  const Shape loss =
+      options.reduction == Reduction::none ? targets.shape() : Shape();
+  if (dy.shape() != loss || logits.dim() == 0 ||
       count * logits.shape().back() != logits.numel() ||
       forward.rows.shape() != Shape({count, 3})) {
     fail(
