@@ -10,6 +10,12 @@ bool wants_gradient(const Variable& input) {
   return input.defined() && input.requires_grad();
 }
 
+void check_rule(const char* name, bool given) {
+  if (!given) {
+    fail(name, "the rule of an input must be a function, got an empty one");
+  }
+}
+
 Variable make(const char* name, const Tensor& value, size_t inputs) {
   if (!is_floating(value.dtype())) {
     fail(
@@ -31,8 +37,10 @@ Variable record(
     const char* name,
     const Tensor& value,
     std::initializer_list<Input> inputs) {
+  check_defined(name, value, "the result");
   bool needed = false;
   for (const Input& input : inputs) {
+    check_rule(name, static_cast<bool>(input.rule));
     needed |= wants_gradient(input.variable);
   }
   if (!needed || !grad_enabled()) {
@@ -55,6 +63,8 @@ Variable record(
     const Tensor& value,
     const std::vector<Variable>& inputs,
     JointRule rule) {
+  check_defined(name, value, "the result");
+  check_rule(name, static_cast<bool>(rule));
   bool needed = false;
   for (const Variable& input : inputs) {
     needed |= wants_gradient(input);

@@ -37,8 +37,8 @@ struct Input {
 ///
 /// Rules whose input needs no gradient are dropped here, all of them while
 /// recording is off. This is how users write operations of their own, too.
-/// Throws std::invalid_argument when a gradient would have to flow through an
-/// integer or bool result.
+/// Throws std::invalid_argument for an undefined value, an empty rule, and when
+/// a gradient would have to flow through an integer or bool result.
 Variable record(
     const char* name, const Tensor& value, std::initializer_list<Input> inputs);
 
