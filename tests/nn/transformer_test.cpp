@@ -247,26 +247,33 @@ TEST_CASE("Transformer: a tied weight is one Variable, learnt from all sides") {
       model.num_parameters() + 2 * 9 * 8);
 }
 
-TEST_CASE("Transformer: starts Xavier-uniform, padding 0, layers different") {
+TEST_CASE("Transformer: stacks start Xavier-uniform, layers different") {
   TransformerOptions options = small();
   options.num_encoder_layers = 3;
   options.num_decoder_layers = 3;
   const Transformer model(11, 11, options);
   const StateDict state = model.state_dict();
+  const auto check_uniform = [](const Tensor& x, double bound) {
+    CHECK(largest(x) <= bound);
+    CHECK(largest(x) > 0.9 * bound);
+  };
   for (const auto& [key, x] : state) {
     const std::string& name = key;
     CAPTURE(name);
-    if (x.dim() == 2) {
-      // q, k and v stand one above the other.
-      const int64_t fan_out = name.ends_with("in_proj_weight") ? 8 : x.size(0);
-      const double bound =
-          std::sqrt(6.0 / static_cast<double>(fan_out + x.size(1)));
-      CHECK(largest(x) <= bound);
-      CHECK(largest(x) > 0.9 * bound);
+    if (x.dim() != 2 || name.find("layers.") == std::string::npos) {
+      continue;
+    }
+    if (name.ends_with("in_proj_weight")) {
+      // q, k and v [8, 8] stand one above the other.
+      const double bound = std::sqrt(6.0 / 16);
+      check_uniform(x.slice(0, 0, 16), std::sqrt(0.5) * bound);
+      check_uniform(x.slice(0, 16, 24), bound);
+    } else {
+      const auto fans = static_cast<double>(x.size(0) + x.size(1));
+      check_uniform(x, std::sqrt(6.0 / fans));
     }
   }
-  CHECK(largest(state.at("src_embedding.weight")[0]) == 0);
-  CHECK(largest(state.at("tgt_embedding.weight")[0]) == 0);
+  check_uniform(state.at("output_proj.weight"), 1 / std::sqrt(8.0));
   for (const auto& [name, x] : state) {
     const size_t at = name.find("layers.0");
     if (at == std::string::npos || x.dim() < 2) {
@@ -278,6 +285,20 @@ TEST_CASE("Transformer: starts Xavier-uniform, padding 0, layers different") {
       CAPTURE(other);
       CHECK_FALSE(equal(x, state.at(other)));
     }
+  }
+}
+
+TEST_CASE("Transformer: embeddings start as large as positions, padding 0") {
+  TransformerOptions options = small();
+  options.d_model = 64;
+  const Transformer model(101, 101, options);
+  const StateDict state = model.state_dict();
+  for (const char* name : {"src_embedding.weight", "tgt_embedding.weight"}) {
+    const Tensor weight = state.at(name);
+    CHECK(largest(weight[0]) == 0);
+    const Tensor ids = weight.slice(0, 1, 101);
+    const double mean_square = 64 * mean(ids * ids).item<double>();
+    CHECK(mean_square == doctest::Approx(0.5).epsilon(0.05));
   }
 }
 
