@@ -186,6 +186,33 @@ void Backward::run() {
   }
 }
 
+// Marks a node as freed while its rules run, so that a pass started by one of
+// them does not free the rule under it; for good once keep() is called.
+class Releasing {
+ public:
+  Releasing(Node& node, bool active) : node_(node), active_(active) {
+    node_.released |= active_;
+  }
+  ~Releasing() {
+    if (active_) {
+      node_.released = false;
+    }
+  }
+  Releasing(const Releasing&) = delete;
+  Releasing& operator=(const Releasing&) = delete;
+
+  void keep() {
+    if (active_) {
+      node_.release_rules();
+      active_ = false;
+    }
+  }
+
+ private:
+  Node& node_;
+  bool active_;
+};
+
 void Backward::visit(Node& node, const Variable& dy) {
   if (node.released) {
     fail<std::logic_error>(
@@ -195,6 +222,7 @@ void Backward::visit(Node& node, const Variable& dy) {
         "\" was freed by an earlier backward; give that one retain_graph");
   }
   const RuleScope scope(node.name);
+  Releasing releasing(node, !options_.retain_graph);
   Variable y;
   if (node.wants_output) {
     if (node.version != node.value.version()) {
@@ -233,9 +261,7 @@ void Backward::visit(Node& node, const Variable& dy) {
       }
     }
   }
-  if (!options_.retain_graph) {
-    node.release_rules();
-  }
+  releasing.keep();
 }
 
 void Backward::deliver(const Node& node, size_t input, Variable gradient) {

@@ -507,3 +507,16 @@ TEST_CASE("backward: threads may run it at the same time") {
   CHECK(
       shared.grad().value().to_vector<float>() == std::vector<float>(16, 400));
 }
+
+TEST_CASE("backward: a rule that goes backward through itself is refused") {
+  const Variable x = leaf(2);
+  Variable y;
+  const std::vector<double> kept(100, 1.0);  // too large to be held inline
+  y = record(
+      "circular", full({}, 4.0, kFloat64), {{x, [kept, &y](const Variable& dy) {
+                                               y.backward();
+                                               return dy * kept[99];
+                                             }}});
+  CHECK_THROWS_AS(y.backward(), std::logic_error);
+  CHECK_FALSE(x.grad().defined());
+}
