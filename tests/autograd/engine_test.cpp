@@ -511,7 +511,7 @@ TEST_CASE("backward: threads may run it at the same time") {
 TEST_CASE("backward: a rule that goes backward through itself is refused") {
   const Variable x = leaf(2);
   Variable y;
-  const std::vector<double> kept(100, 1.0);  // too large to be held inline
+  const std::vector<double> kept(100, 1.0);  // freed with the rule
   y = record(
       "circular", full({}, 4.0, kFloat64), {{x, [kept, &y](const Variable& dy) {
                                                y.backward();
