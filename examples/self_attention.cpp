@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   print("softmax(x x^T / sqrt(4))", weights, kWords);
   const Tensor row_sums = sum(weights, -1);
   std::cout << "row sums: " << row_sums << "\n\n";
-  show("Each word's weights over the sentence", weights);
+  show("By similarity alone", weights);
 
   heading(5, "Mixing: each word becomes the weighted mean of all");
   const Tensor mixed = matmul(weights, x);  // [T, d]
