@@ -13,6 +13,7 @@
 
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tensor/simd.h"
 
 // What only OpenBLAS has. Another BLAS links too and leaves these null.
 extern "C" {
@@ -144,27 +145,8 @@ void call_blas(const Product<double>& p) {
 
 // --- the right kernels -------------------------------------------------------
 
-/// How wide the instructions are that a processor has or a kernel set uses.
-enum Width { kSse = 0, kAvx2 = 1, kAvx512 = 2 };
-
-Width processor_width() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512cd")) {
-    return kAvx512;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return kAvx2;
-  }
-#endif
-  return kSse;
-}
-
 /// A kernel set that is not known here is newer, so taken to be the best.
-Width kernel_width(std::string_view core) {
+simd::Level kernel_level(std::string_view core) {
   for (const std::string_view old :
        {"Katmai",   "Coppermine",   "Northwood",  "Banias",     "Prescott",
         "Core2",    "Penryn",       "Dunnington", "Nehalem",    "Athlon",
@@ -172,10 +154,11 @@ Width kernel_width(std::string_view core) {
         "Nano",     "Sandybridge",  "Bulldozer",  "Piledriver", "Steamroller",
         "Excavator"}) {
     if (core == old) {
-      return kSse;
+      return simd::Level::baseline;
     }
   }
-  return core == "Haswell" || core == "Zen" ? kAvx2 : kAvx512;
+  return core == "Haswell" || core == "Zen" ? simd::Level::avx2
+                                            : simd::Level::avx512;
 }
 
 /// A product with its right result. Of small whole numbers, so that all sums
@@ -345,19 +328,19 @@ BlasInfo prepare() {
   const char* choice = std::getenv("OPENBLAS_CORETYPE");
   info.user_choice = !info.core.empty() && choice && *choice;
 
-  const Width width = processor_width();
+  const simd::Level level = simd::processor_level();
   const auto is_slow = [&] {
-    return !info.core.empty() && kernel_width(info.core) < width;
+    return !info.core.empty() && kernel_level(info.core) < level;
   };
   if (!is_slow() || info.user_choice) {
     info.correct = blas_is_right();
   }
   if (!info.user_choice && !info.core.empty()) {
     std::vector<std::string> better;
-    if (width >= kAvx512) {
+    if (level >= simd::Level::avx512) {
       better.push_back("SkylakeX");
     }
-    if (width >= kAvx2) {
+    if (level >= simd::Level::avx2) {
       better.push_back("Haswell");
     }
     for (const std::string& core : better) {

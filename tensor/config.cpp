@@ -5,6 +5,7 @@
 #include "tensor/blas.h"
 #include "tensor/cores.h"
 #include "tensor/parallel.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
@@ -14,19 +15,6 @@ constexpr const char* kCompiler =
     "clang " __clang_version__;
 #else
     "g++ " __VERSION__;
-#endif
-
-constexpr const char* kSimd =
-#if defined(__AVX512F__)
-    "AVX-512";
-#elif defined(__AVX2__)
-    "AVX2";
-#elif defined(__SSE2__)
-        "SSE2";
-#elif defined(__ARM_NEON)
-        "NEON";
-#else
-        "none";
 #endif
 
 }  // namespace
@@ -45,7 +33,7 @@ std::string config() {
   out << (blas.slow ? ", too slow for this processor" : "") << '\n'
       << "threads   " << num_threads() << " of " << available_cores()
       << " cores\n"
-      << "SIMD      " << kSimd << '\n';
+      << "SIMD      " << simd::name(simd::level()) << '\n';
   return out.str();
 }
 

@@ -5,7 +5,7 @@
 namespace heed {
 
 /// What heed runs on, one thing a line: its version, the compiler, the BLAS and
-/// the kernels it uses, threads, and the SIMD level heed was compiled for.
+/// the kernels it uses, threads, and the SIMD level of heed's own kernels.
 std::string config();
 
 }  // namespace heed

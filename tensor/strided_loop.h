@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/parallel.h"
+#include "tensor/simd.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -103,6 +104,53 @@ class StridedLoop {
   std::array<Offsets, kMaxRank> strides_{};  // of each merged dimension
 };
 
+namespace detail {
+
+// y[i] = f(a[i]) for runs of n elements, `step`s apart.
+template <typename In, typename Out, typename F>
+void map_run(int64_t n, Out* y, const In* a, const int64_t* step, F f) {
+  if (step[0] == 1 && step[1] == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      y[i * step[0]] = f(a[i * step[1]]);
+    }
+  }
+}
+
+// y[i] = f(a[i], b[i]) likewise.
+template <typename In, typename Out, typename F>
+void zip_run(
+    int64_t n, Out* y, const In* a, const In* b, const int64_t* step, F f) {
+  if (step[0] == 1 && step[1] == 1 && step[2] == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i], b[i]);
+    }
+  } else if (step[0] == 1 && step[1] == 1 && step[2] == 0) {
+    const In bv = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i], bv);
+    }
+  } else if (step[0] == 1 && step[1] == 0 && step[2] == 1) {
+    const In av = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(av, b[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      y[i * step[0]] = f(a[i * step[1]], b[i * step[2]]);
+    }
+  }
+}
+
+}  // namespace detail
+
 /// out = f(x), element by element; x broadcasts to out's shape. `out` may be x
 /// itself. `cost` as in StridedLoop::run.
 template <typename In, typename Out, typename F>
@@ -112,18 +160,8 @@ void map_into(Tensor& out, const Tensor& x, int64_t cost, const F& f) {
   Out* const y = out.mutable_data<Out>();
   const In* const a = x.data<In>();
   loop.run(cost, [&](const auto& offset, int64_t n, const auto& stride) {
-    Out* yi = y + offset[0];
-    const In* ai = a + offset[1];
-    if (stride[0] == 1 && stride[1] == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i]);
-      }
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i * stride[0]] = f(ai[i * stride[1]]);
-      }
-    }
+    simd::call<detail::map_run<In, Out, F>>(
+        n, y + offset[0], a + offset[1], stride.data(), f);
   });
 }
 
@@ -141,31 +179,8 @@ void zip_into(
   const In* const pa = a.data<In>();
   const In* const pb = b.data<In>();
   loop.run(cost, [&](const auto& offset, int64_t n, const auto& stride) {
-    Out* yi = y + offset[0];
-    const In* ai = pa + offset[1];
-    const In* bi = pb + offset[2];
-    if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i], bi[i]);
-      }
-    } else if (stride[0] == 1 && stride[1] == 1 && stride[2] == 0) {
-      const In bv = *bi;
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i], bv);
-      }
-    } else if (stride[0] == 1 && stride[1] == 0 && stride[2] == 1) {
-      const In av = *ai;
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(av, bi[i]);
-      }
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i * stride[0]] = f(ai[i * stride[1]], bi[i * stride[2]]);
-      }
-    }
+    simd::call<detail::zip_run<In, Out, F>>(
+        n, y + offset[0], pa + offset[1], pb + offset[2], stride.data(), f);
   });
 }
 
