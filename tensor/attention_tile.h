@@ -1,0 +1,182 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "tensor/lanes.h"
+#include "tensor/vector_math.h"
+
+/// What attention does to a tile of scores, one function a step; to be called
+/// through simd::call.
+///
+/// Tiles lie [keys, lanes], one query a lane: maxima and sums over the keys
+/// need no work across lanes, and neither k nor v has to be transposed. There
+/// are 16 or 32 lanes.
+namespace heed {
+
+inline constexpr int64_t kMaxLanes = 2 * kLanes;
+
+/// out [width, lanes] = scale x^T, for n <= lanes rows of x [n, width]; the
+/// other lanes are 0.
+template <typename T>
+void transpose_rows(
+    const T* x,
+    int64_t row,
+    int64_t n,
+    int64_t width,
+    int64_t lanes,
+    T scale,
+    T* out) {
+  for (int64_t d = 0; d < width; ++d) {
+    for (int64_t q = 0; q < n; ++q) {
+      out[d * lanes + q] = scale * x[q * row + d];
+    }
+    std::fill(out + d * lanes + n, out + (d + 1) * lanes, T(0));
+  }
+}
+
+/// Of each query so far.
+template <typename T>
+struct Running {
+  alignas(64) T most[kMaxLanes];     // largest score
+  alignas(64) T total[kMaxLanes];    // sum of exp(score - most)
+  alignas(64) T rescale[kMaxLanes];  // what sums so far are to be times
+};
+
+/// One more tile of scores: s becomes exp(s - most).
+template <typename T>
+void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
+  for (int64_t c = 0; c < lanes; c += kLanes) {
+    T* const most = running->most + c;
+    T* const total = running->total + c;
+    T* const rescale = running->rescale + c;
+    T now[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l) {
+      now[l] = most[l];
+    }
+    for (int64_t r = 0; r < keys; ++r) {
+      const T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        now[l] = x[l] > now[l] ? x[l] : now[l];
+      }
+    }
+    T shift[kLanes];
+#pragma omp simd
+    for (int64_t l = 0; l < kLanes; ++l) {
+      // -inf - -inf would be NaN where no key was seen yet.
+      shift[l] = now[l] == -std::numeric_limits<T>::infinity() ? T(0) : now[l];
+      rescale[l] = vector_math::exp(most[l] - shift[l]);
+      most[l] = now[l];
+    }
+    for (int64_t r = 0; r < keys; ++r) {
+      T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        x[l] = vector_math::exp(x[l] - shift[l]);
+      }
+    }
+    T sum[kLanes] = {};
+    for (int64_t r = 0; r < keys; ++r) {
+      const T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        sum[l] += x[l];
+      }
+    }
+#pragma omp simd
+    for (int64_t l = 0; l < kLanes; ++l) {
+      total[l] = total[l] * rescale[l] + sum[l];
+    }
+  }
+}
+
+/// Scores s become weights, given what forward said of each query.
+template <typename T>
+void weights_tile(
+    T* s, int64_t keys, int64_t lanes, const T* most, const T* inverse) {
+  for (int64_t r = 0; r < keys; ++r) {
+    for (int64_t c = 0; c < lanes; c += kLanes) {
+      T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        x[l] = vector_math::exp(x[l] - most[c + l]) * inverse[c + l];
+      }
+    }
+  }
+}
+
+/// ds = scale p * (g - mean), mean being the weights' mean of g; over p.
+template <typename T>
+void score_gradients_tile(
+    T* p, const T* g, int64_t keys, int64_t lanes, const T* mean, T scale) {
+  for (int64_t r = 0; r < keys; ++r) {
+    for (int64_t c = 0; c < lanes; c += kLanes) {
+      T* const x = p + r * lanes + c;
+      const T* const y = g + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        x[l] = scale * x[l] * (y[l] - mean[c + l]);
+      }
+    }
+  }
+}
+
+/// y = scale x where bit r of a lane is set in `kept`, [keys / 32, kMaxLanes],
+/// else 0.
+template <typename T>
+void drop_tile(
+    const T* x,
+    T* y,
+    int64_t keys,
+    int64_t lanes,
+    const uint32_t* kept,
+    T scale) {
+  for (int64_t r = 0; r < keys; ++r) {
+    const uint32_t bit = uint32_t{1} << r % 32;
+    for (int64_t c = 0; c < lanes; c += kLanes) {
+      const uint32_t* const words = kept + r / 32 * kMaxLanes + c;
+      const T* const from = x + r * lanes + c;
+      T* const to = y + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kLanes; ++l) {
+        to[l] = (words[l] & bit) != 0 ? scale * from[l] : T(0);
+      }
+    }
+  }
+}
+
+/// y [n, width] *= factor [n], row by row.
+template <typename T>
+void scale_rows(T* y, int64_t row, int64_t n, int64_t width, const T* factor) {
+  for (int64_t q = 0; q < n; ++q) {
+    const T f = factor[q];
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d) {
+      y[q * row + d] *= f;
+    }
+  }
+}
+
+/// sums [n]: of a * b over each row of width elements.
+template <typename T>
+void dot_rows(
+    const T* a,
+    int64_t a_row,
+    const T* b,
+    int64_t b_row,
+    int64_t n,
+    int64_t width,
+    T* sums) {
+  for (int64_t q = 0; q < n; ++q) {
+    const T* const x = a + q * a_row;
+    const T* const y = b + q * b_row;
+    sums[q] = static_cast<T>(lane_sum(
+        width, [=](int64_t d) __attribute__((always_inline)) {
+          return x[d] * y[d];
+        }));
+  }
+}
+
+}  // namespace heed
