@@ -1,10 +1,8 @@
 #include <heed/heed.h>
 
-#include <string>
-
+#include "bench/figures.h"
 #include "bench/measurements.h"
 #include "bench/seq2seq_model.h"
-#include "bench/timing.h"
 
 namespace bench {
 
@@ -24,17 +22,7 @@ void measure_decoding(
       tokens = heed::argmax(model.decode_step(tokens, state), -1);
     }
   };
-  const Timing timing = time_calls(
-      decode,
-      {.warmup = 2,
-       .min_reps = 5,
-       .min_ms = settings.min_ms / 2,
-       .max_ms = settings.max_ms});
-  report.print(
-      "decode" + std::to_string(batch),
-      "kvcache",
-      timing,
-      static_cast<double>(batch * kDecodingSteps));
+  report_decoding("kvcache", batch, decode, settings, report);
 }
 
 }  // namespace bench

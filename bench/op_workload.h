@@ -7,7 +7,7 @@ namespace bench {
 
 /// One operation, alone or with its backward. What a call does at least, 0
 /// where that says little: an operation that must read its input and write its
-/// result moves 8 bytes an element. Standard library only, C++17.
+/// result moves 8 bytes an element.
 struct OpWorkload {
   std::string name;
   double flops;

@@ -1,14 +1,14 @@
 #include <heed/heed.h>
 
-#include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
-#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "bench/figures.h"
 #include "bench/measurements.h"
-#include "bench/op_workload.h"
-#include "bench/timing.h"
 
 namespace bench {
 namespace {
@@ -18,7 +18,6 @@ using heed::randn;
 using heed::Shape;
 using heed::Tensor;
 using heed::Variable;
-using Call = std::function<void()>;
 
 Variable leaf(const Shape& shape) { return Variable(randn(shape), true); }
 
@@ -205,20 +204,7 @@ const std::map<std::string, std::function<Call()>>& ops() {
 void measure_op(
     const OpWorkload& op, const Settings& settings, const Report& report) {
   heed::manual_seed(1);
-  const Call call = ops().at(op.name)();
-  const Timing timing = time_calls(
-      call,
-      {.warmup = 3,
-       .min_ms = std::min(settings.min_ms, 1500.0),
-       .max_ms = settings.max_ms});
-  Json more = Json::object();
-  if (op.flops > 0) {
-    more["gflops"] = op.flops / timing.median_ms / 1e6;
-  }
-  if (op.bytes > 0) {
-    more["gb_per_s"] = op.bytes / timing.median_ms / 1e6;
-  }
-  report.print("ops:" + op.name, "ops", timing, 0, more);
+  report_op(op, ops().at(op.name)(), settings, report);
 }
 
 }  // namespace bench

@@ -1,12 +1,9 @@
 #include <heed/heed.h>
 
-#include <algorithm>
 #include <string>
 
+#include "bench/figures.h"
 #include "bench/measurements.h"
-#include "bench/timing.h"
-
-// What an operation costs when there is next to nothing to compute.
 
 namespace bench {
 namespace {
@@ -15,36 +12,23 @@ using heed::Tensor;
 using heed::Variable;
 
 void measure_chain(const Settings& settings, const Report& report) {
-  constexpr int kLength = 1000;
   const Variable x(heed::ones({1}), true);
   const Tensor c = heed::ones({1});
   const auto chain = [&](Variable y) {
-    for (int i = 0; i < kLength; ++i) {
+    for (int i = 0; i < kChainLength; ++i) {
       y = y + c;
     }
     return y;
   };
-  const auto measure = [&](const std::string& name, const auto& f) {
-    const Timing timing = time_calls(
-        f,
-        {.warmup = 20,
-         .min_reps = 100,
-         .min_ms = std::min(settings.min_ms, 1000.0),
-         .max_ms = settings.max_ms});
-    report.print(
-        "overhead:chain1000_" + name,
-        "ops",
-        timing,
-        0,
-        {{"ns_per_op", timing.median_ms * 1e6 / kLength}});
-  };
-  measure("fwd_bwd", [&] {
+  const auto forward = [&] { chain(x); };
+  const auto forward_backward = [&] {
     x.zero_grad();
     chain(x).backward();
-  });
-  measure("fwd_recorded", [&] { chain(x); });
+  };
+  report_chain("fwd_bwd", forward_backward, settings, report);
+  report_chain("fwd_recorded", forward, settings, report);
   const heed::NoGradGuard no_grad;
-  measure("fwd_nograd", [&] { chain(x); });
+  report_chain("fwd_nograd", forward, settings, report);
 }
 
 void measure_mlp(
@@ -63,18 +47,7 @@ void measure_mlp(
       loss.backward();
       optimizer.step();
     };
-    const Timing timing = time_calls(
-        step,
-        {.warmup = 50,
-         .min_reps = 200,
-         .min_ms = std::min(settings.min_ms, 1000.0),
-         .max_ms = settings.max_ms});
-    report.print(
-        "overhead:mlp_10_16_1_" + name + "_b" + std::to_string(batch),
-        "nn",
-        timing,
-        static_cast<double>(batch),
-        {{"us_per_step", timing.median_ms * 1e3}});
+    report_mlp(name, batch, step, settings, report);
   };
   heed::SGD sgd(net.parameters(), {.lr = 0.01});
   measure("sgd", sgd);

@@ -1,7 +1,7 @@
 #include <heed/heed.h>
 
+#include "bench/figures.h"
 #include "bench/measurements.h"
-#include "bench/timing.h"
 
 namespace bench {
 
@@ -20,17 +20,7 @@ void measure_scaling(
     x.zero_grad();
     layer.forward(x, {.is_causal = true}).backward(dy);
   };
-  const Timing timing = time_calls(
-      step,
-      {.warmup = 1,
-       .min_reps = 5,
-       .min_ms = settings.min_ms,
-       .max_ms = settings.max_ms});
-  report.print(
-      workload.name(),
-      "nn",
-      timing,
-      static_cast<double>(workload.batch * workload.length));
+  report_scaling(workload, step, settings, report);
 }
 
 }  // namespace bench

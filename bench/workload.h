@@ -5,7 +5,7 @@
 #include <vector>
 
 // What is measured: models, their data. heed's program and libtorch's both read
-// it here. Standard library only, C++17.
+// it here.
 
 namespace bench {
 
