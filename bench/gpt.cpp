@@ -1,7 +1,7 @@
 #include <heed/heed.h>
 
+#include "bench/heed_training.h"
 #include "bench/measurements.h"
-#include "bench/training_loop.h"
 
 namespace bench {
 namespace {
@@ -61,15 +61,12 @@ void measure_gpt(const Settings& settings, const Report& report) {
       heed::from_vector(gpt_ids(workload), {workload.batch, length + 1});
   const heed::Tensor given = ids.slice(1, 0, length).contiguous();
   const heed::Tensor targets = ids.slice(1, 1, length + 1).contiguous();
-  const auto forward = [&] {
+  const auto loss = [&] {
     return heed::cross_entropy(model.forward(given), targets);
   };
   measure_training(
-      {.workload = "gpt",
-       .model = model,
-       .optimizer = optimizer,
-       .forward = forward,
-       .tokens = static_cast<double>(targets.numel())},
+      heed_training(
+          "gpt", model, optimizer, loss, static_cast<double>(targets.numel())),
       settings,
       report);
 }

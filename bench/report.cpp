@@ -1,5 +1,6 @@
 #include "bench/report.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
@@ -10,6 +11,13 @@ namespace {
 std::string environment(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+/// To six digits, so that lines can be read.
+double rounded(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", x);
+  return std::strtod(text, nullptr);
 }
 
 }  // namespace
@@ -33,6 +41,11 @@ void Report::print(
   record.update(figures);
   record["peak_rss_mb"] = peak_resident_mb();
   record["base_rss_mb"] = base_rss_mb_;
+  for (auto& value : record) {
+    if (value.is_number_float()) {
+      value = rounded(value);
+    }
+  }
   std::cout << record.dump() << std::endl;
 }
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "bench/heed_training.h"
 #include "bench/measurements.h"
 #include "bench/seq2seq_model.h"
-#include "bench/training_loop.h"
 
 namespace bench {
 
@@ -26,7 +26,7 @@ void measure_seq2seq(
     tokens += static_cast<double>(batch.tgt_tokens);
   }
   size_t next = 0;
-  const auto forward = [&] {
+  const auto loss = [&] {
     const Seq2SeqTensors& batch = batches[next++ % batches.size()];
     return heed::cross_entropy(
         model(batch.src, batch.tgt),
@@ -34,11 +34,12 @@ void measure_seq2seq(
         {.ignore_index = 0, .label_smoothing = workload.label_smoothing});
   };
   measure_training(
-      {.workload = workload.name,
-       .model = model,
-       .optimizer = optimizer,
-       .forward = forward,
-       .tokens = tokens / static_cast<double>(batches.size())},
+      heed_training(
+          workload.name,
+          model,
+          optimizer,
+          loss,
+          tokens / static_cast<double>(batches.size())),
       settings,
       report);
 }

@@ -9,11 +9,13 @@ namespace bench {
 
 Timing time_calls(
     const std::function<void()>& f, const TimingOptions& options) {
-  for (int i = 0; i < options.warmup; ++i) {
+  double start = now_ms();
+  for (int i = 0; i < options.warmup && now_ms() - start <= options.max_ms;
+       ++i) {
     f();
   }
   std::vector<double> times;
-  const double start = now_ms();
+  start = now_ms();
   double passed = 0;
   const auto is_done = [&] {
     const auto reps = static_cast<int>(times.size());

@@ -6,26 +6,24 @@ namespace bench {
 
 void measure_training(
     const Training& training, const Settings& settings, const Report& report) {
-  double loss_value = 0;
+  double loss = 0;
   double forward_ms = 0;
   double backward_ms = 0;
   double update_ms = 0;
   const auto step = [&] {
     const double start = now_ms();
-    const heed::Variable loss = training.forward();
-    loss_value = loss.item<double>();
+    loss = training.forward();
     const double forwarded = now_ms();
-    training.optimizer.zero_grad();
-    loss.backward();
+    training.backward();
     const double backwarded = now_ms();
-    training.optimizer.step();
+    training.update();
     forward_ms += forwarded - start;
     backward_ms += backwarded - forwarded;
     update_ms += now_ms() - backwarded;
   };
 
   step();
-  const double first_loss = loss_value;
+  const double first_loss = loss;
   step();
   step();
   forward_ms = backward_ms = update_ms = 0;
@@ -34,12 +32,12 @@ void measure_training(
   const auto reps = static_cast<double>(timing.reps);
   report.print(
       training.workload,
-      "nn",
+      training.impl,
       timing,
       training.tokens,
-      {{"params", training.model.num_parameters()},
+      {{"params", training.parameters},
        {"first_loss", first_loss},
-       {"last_loss", loss_value},
+       {"last_loss", loss},
        {"fwd_ms", forward_ms / reps},
        {"bwd_ms", backward_ms / reps},
        {"opt_ms", update_ms / reps}});

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <heed/heed.h>
-
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -10,16 +9,17 @@
 
 namespace bench {
 
+/// A training step, in parts.
 struct Training {
   std::string workload;
-  const heed::Module& model;
-  heed::Optimizer& optimizer;
-  /// The loss on the next batch.
-  std::function<heed::Variable()> forward;
+  std::string impl;
+  std::function<double()> forward;  // returns the loss on the next batch
+  std::function<void()> backward;   // forgets the gradients before
+  std::function<void()> update;
+  int64_t parameters;
   double tokens;  // of targets in a batch, on average
 };
 
-/// Times steps: forward, the loss read, gradients forgotten, backward, update.
 void measure_training(
     const Training& training, const Settings& settings, const Report& report);
 

@@ -1,5 +1,6 @@
 #include "bench/workload.h"
 
+#include <cstdio>
 #include <stdexcept>
 
 namespace bench {
@@ -111,6 +112,34 @@ std::vector<int64_t> gpt_ids(const GptWorkload& workload) {
     id = random.below(workload.vocabulary);
   }
   return ids;
+}
+
+Seq2SeqWorkload decoding_workload(int64_t batch) {
+  Seq2SeqWorkload workload = seq2seq_workload("small");
+  workload.batch = batch;
+  workload.min_length = 0;
+  return workload;
+}
+
+std::string ScalingWorkload::name() const {
+  return "scaling:d=" + std::to_string(d_model) +
+         ",T=" + std::to_string(length) + ",B=" + std::to_string(batch);
+}
+
+ScalingWorkload scaling_workload(const std::string& name) {
+  long long d = 0;
+  long long t = 0;
+  long long b = 0;
+  int read = 0;
+  const int found = std::sscanf(
+      name.c_str(), "scaling:d=%lld,T=%lld,B=%lld%n", &d, &t, &b, &read);
+  if (found != 3 || read != static_cast<int>(name.size()) || d < 1 || t < 1 ||
+      b < 1) {
+    throw std::invalid_argument(
+        "a scaling workload reads \"scaling:d=256,T=64,B=32\", got \"" + name +
+        "\"");
+  }
+  return {d, t, b};
 }
 
 }  // namespace bench

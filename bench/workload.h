@@ -5,7 +5,7 @@
 #include <vector>
 
 // What is measured: models, their data. heed's program and libtorch's both read
-// it here. Standard library only, C++17.
+// it here.
 
 namespace bench {
 
@@ -70,5 +70,27 @@ std::vector<Seq2SeqBatch> training_batches(const Seq2SeqWorkload& workload);
 
 /// Random ids, [batch, length + 1].
 std::vector<int64_t> gpt_ids(const GptWorkload& workload);
+
+/// Greedy decoding, kDecodingSteps tokens after token 1 whatever they are, with
+/// the model of `small` and sources of full length.
+Seq2SeqWorkload decoding_workload(int64_t batch);
+constexpr uint64_t kDecodingSeed = 5;  // of the sources
+constexpr int64_t kDecodingSteps = 32;
+
+/// Forward and backward of one causal encoder layer, post-norm, ReLU, without
+/// dropout; the input wants a gradient too.
+struct ScalingWorkload {
+  int64_t d_model;
+  int64_t length;
+  int64_t batch;
+
+  int64_t d_ff() const { return 4 * d_model; }
+  int64_t num_heads() const { return d_model <= 64 ? 1 : d_model / 64; }
+  std::string name() const;
+};
+
+/// Reads "scaling:d=256,T=64,B=32": d_model, length, batch. Throws
+/// std::invalid_argument for another form and for sizes that are not positive.
+ScalingWorkload scaling_workload(const std::string& name);
 
 }  // namespace bench

@@ -1,94 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "tensor/gemm.h"
+
 namespace heed {
-
-/// Matrix product on row-major matrices
-///
-///     C = alpha op(A) op(B) + beta C
-///
-/// where op transposes when its flag says so. beta = 0 overwrites C whatever it
-/// held, NaN included. Cut into tiles by size alone, each one a
-/// single-threaded BLAS call: the same bits for any number of threads, also
-/// when called inside a parallel loop.
-///
-/// Shape:       op(A) [m, k], op(B) [k, n], C [m, n]; any of them may be 0
-/// Parameters:  lda, ldb, ldc  elements from one row to the next as stored
-///
-/// Throws std::invalid_argument for a negative size, a leading dimension
-/// shorter than a row, or sizes beyond 32 bits.
-void gemm(
-    bool trans_a,
-    bool trans_b,
-    int64_t m,
-    int64_t n,
-    int64_t k,
-    float alpha,
-    const float* a,
-    int64_t lda,
-    const float* b,
-    int64_t ldb,
-    float beta,
-    float* c,
-    int64_t ldc);
-/// The same in double precision.
-void gemm(
-    bool trans_a,
-    bool trans_b,
-    int64_t m,
-    int64_t n,
-    int64_t k,
-    double alpha,
-    const double* a,
-    int64_t lda,
-    const double* b,
-    int64_t ldb,
-    double beta,
-    double* c,
-    int64_t ldc);
-
-/// `batch` independent products (see gemm), the i-th one on a + i stride_a,
-/// b + i stride_b and c + i stride_c. A stride of 0 shares an input; the
-/// outputs must not overlap.
-void gemm_batched(
-    bool trans_a,
-    bool trans_b,
-    int64_t m,
-    int64_t n,
-    int64_t k,
-    float alpha,
-    const float* a,
-    int64_t lda,
-    const float* b,
-    int64_t ldb,
-    float beta,
-    float* c,
-    int64_t ldc,
-    int64_t batch,
-    int64_t stride_a,
-    int64_t stride_b,
-    int64_t stride_c);
-/// The same in double precision.
-void gemm_batched(
-    bool trans_a,
-    bool trans_b,
-    int64_t m,
-    int64_t n,
-    int64_t k,
-    double alpha,
-    const double* a,
-    int64_t lda,
-    const double* b,
-    int64_t ldb,
-    double beta,
-    double* c,
-    int64_t ldc,
-    int64_t batch,
-    int64_t stride_a,
-    int64_t stride_b,
-    int64_t stride_c);
 
 /// What multiplies the matrices.
 struct BlasInfo {
@@ -109,5 +25,24 @@ struct BlasInfo {
 /// that the processor's instructions allow and that multiply right. What cannot
 /// be repaired is said once on stderr.
 const BlasInfo& blas_info();
+
+/// Makes BLAS calls of this thread single-threaded while it lives. The OpenMP
+/// build of OpenBLAS goes by a setting of the calling thread; it costs a few
+/// nanoseconds and is put back for the user's own OpenMP loops.
+class SingleThreadedBlas {
+ public:
+  SingleThreadedBlas();
+  ~SingleThreadedBlas();
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
+
+ private:
+  int before_ = 1;
+};
+
+/// One product by one BLAS call; sizes in [1, 2^31). blas_info() must have been
+/// called before, and a SingleThreadedBlas must be alive.
+void call_blas(const Gemm<float>& product);
+void call_blas(const Gemm<double>& product);
 
 }  // namespace heed

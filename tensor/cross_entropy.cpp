@@ -9,27 +9,55 @@
 #include "tensor/lanes.h"
 #include "tensor/parallel.h"
 #include "tensor/reduction.h"
+#include "tensor/simd.h"
 #include "tensor/vector_math.h"
 
 namespace heed {
 namespace {
 
-constexpr int64_t kCost = 16;  // simple operations an element: one exp
+constexpr int64_t kCost = 4;   // simple operations an element
 constexpr int64_t kStats = 3;  // numbers kept of each row
 
+// Rows of logits and their targets.
 template <typename T>
-bool allowed(T logit) {
+struct Rows {
+  const T* logits;  // [rows, n]
+  const int64_t* targets;
+  int64_t n;
+  int64_t ignore_index;
+  double smoothing;
+};
+
+template <typename T>
+[[gnu::always_inline]] inline bool allowed(T logit) {
   return logit != -std::numeric_limits<T>::infinity();
 }
 
 // -sum(q * log softmax(x)); log softmax(x)_j = (x_j - most) - log_total, where
 // most may be too large for log_total to be added to it.
 template <typename T>
-double loss_row(
+[[gnu::always_inline]] inline double loss_row(
     const T* x, int64_t n, int64_t target, double smoothing, T* stats) {
   const T most = lane_max(x, n);
-  const double log_total = std::log(
-      lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); }));
+  double total = 0;
+  double distance = 0;  // sum of most - x over allowed classes
+  double count = 0;     // of those
+  if (smoothing > 0) {
+    const auto sums =
+        lane_sums<T, 3>(n, [=](int64_t i, T& exps, T& below, T& counted) {
+          const T d = x[i] - most;
+          exps += vector_math::exp(d);
+          below -= allowed(x[i]) ? d : T(0);
+          counted += allowed(x[i]) ? T(1) : T(0);
+        });
+    total = sums[0];
+    distance = sums[1];
+    count = sums[2];
+  } else {
+    total =
+        lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); });
+  }
+  const double log_total = std::log(total);
   double loss = 0;
   double mass = 1;
   if (smoothing < 1) {
@@ -39,13 +67,7 @@ double loss_row(
   }
   if (smoothing > 0) {
     const double share = smoothing / static_cast<double>(n);
-    const double count =
-        lane_sum(n, [=](int64_t i) { return allowed(x[i]) ? T(1) : T(0); });
-    loss +=
-        share *
-        (lane_sum(
-             n, [=](int64_t i) { return allowed(x[i]) ? most - x[i] : T(0); }) +
-         count * log_total);
+    loss += share * (distance + count * log_total);
     mass = 1 - smoothing + share * count;
   }
   stats[0] = most;
@@ -54,9 +76,24 @@ double loss_row(
   return loss;
 }
 
+template <typename T>
+inline void loss_rows(
+    Rows<T> rows, int64_t begin, int64_t end, T* loss, T* stats) {
+  for (int64_t i = begin; i < end; ++i) {
+    loss[i] = rows.targets[i] == rows.ignore_index
+                  ? T(0)
+                  : static_cast<T>(loss_row(
+                        rows.logits + i * rows.n,
+                        rows.n,
+                        rows.targets[i],
+                        rows.smoothing,
+                        stats + i * kStats));
+  }
+}
+
 // dx = dy * (softmax(x) * sum(q) - q)
 template <typename T>
-void backward_row(
+[[gnu::always_inline]] inline void backward_row(
     const T* x,
     const T* stats,
     int64_t n,
@@ -74,6 +111,34 @@ void backward_row(
     dx[i] = dy * (p * mass - (allowed(x[i]) ? share : T(0)));
   }
   dx[target] -= dy * static_cast<T>(1 - smoothing);
+}
+
+// dy[i * dy_step] / divisor is the gradient of row i's loss.
+template <typename T>
+inline void backward_rows(
+    Rows<T> rows,
+    int64_t begin,
+    int64_t end,
+    const T* stats,
+    const T* dy,
+    int64_t dy_step,
+    T divisor,
+    T* dx) {
+  for (int64_t i = begin; i < end; ++i) {
+    T* const to = dx + i * rows.n;
+    if (rows.targets[i] == rows.ignore_index) {
+      std::fill_n(to, rows.n, T(0));
+      continue;
+    }
+    backward_row(
+        rows.logits + i * rows.n,
+        stats + i * kStats,
+        rows.n,
+        rows.targets[i],
+        rows.smoothing,
+        dy[i * dy_step] / divisor,
+        to);
+  }
 }
 
 }  // namespace
@@ -153,19 +218,18 @@ CrossEntropyForward cross_entropy_forward(
         const Tensor dense_targets = targets.contiguous();
         Tensor losses(targets.shape(), logits.dtype());
         Tensor stats = zeros({rows, kStats}, logits.dtype());
-        const T* const x = dense.data<T>();
-        const int64_t* const t = dense_targets.data<int64_t>();
+        const Rows<T> all{
+            dense.data<T>(),
+            dense_targets.data<int64_t>(),
+            n,
+            options.ignore_index,
+            smoothing};
         T* const loss = losses.mutable_data<T>();
         T* const kept = stats.mutable_data<T>();
-        parallel_for(rows, grain_for(n * kCost), [&](int64_t i, int64_t end) {
-          for (; i < end; ++i) {
-            loss[i] =
-                t[i] == options.ignore_index
-                    ? T(0)
-                    : static_cast<T>(loss_row(
-                          x + i * n, n, t[i], smoothing, kept + i * kStats));
-          }
-        });
+        parallel_for(
+            rows, grain_for(n * kCost), [&](int64_t begin, int64_t end) {
+              simd::call<loss_rows<T>>(all, begin, end, loss, kept);
+            });
         if (options.reduction != Reduction::none) {
           losses = sum(losses);
         }
@@ -209,31 +273,24 @@ Tensor cross_entropy_backward(
         const Tensor dense_targets = targets.contiguous();
         const Tensor dense_dy = dy.contiguous();
         Tensor dlogits(logits.shape(), logits.dtype());
-        const T* const x = dense.data<T>();
+        const Rows<T> all{
+            dense.data<T>(),
+            dense_targets.data<int64_t>(),
+            n,
+            options.ignore_index,
+            options.label_smoothing};
         const T* const g = dense_dy.data<T>();
         const T* const kept = forward.rows.data<T>();
-        const int64_t* const t = dense_targets.data<int64_t>();
         T* const dx = dlogits.mutable_data<T>();
-        const bool each = options.reduction == Reduction::none;
+        const int64_t step = options.reduction == Reduction::none ? 1 : 0;
         const T divisor = options.reduction == Reduction::mean
                               ? static_cast<T>(forward.counted)
                               : T(1);
-        parallel_for(rows, grain_for(n * kCost), [&](int64_t i, int64_t end) {
-          for (; i < end; ++i) {
-            if (t[i] == options.ignore_index) {
-              std::fill_n(dx + i * n, n, T(0));
-              continue;
-            }
-            backward_row(
-                x + i * n,
-                kept + i * kStats,
-                n,
-                t[i],
-                options.label_smoothing,
-                g[each ? i : 0] / divisor,
-                dx + i * n);
-          }
-        });
+        parallel_for(
+            rows, grain_for(n * kCost), [&](int64_t begin, int64_t end) {
+              simd::call<backward_rows<T>>(
+                  all, begin, end, kept, g, step, divisor, dx);
+            });
         return dlogits;
       });
 }

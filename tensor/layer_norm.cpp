@@ -1,19 +1,20 @@
 #include "tensor/layer_norm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tensor/creation.h"
-#include "tensor/lanes.h"
+#include "tensor/layer_norm_row.h"
 #include "tensor/parallel.h"
 #include "tensor/reduction.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
 
-constexpr int64_t kCost = 6;  // simple operations an element
-// Elements of the rows whose weight gradients are added up in one go.
-constexpr int64_t kBlock = 32768;
+constexpr int64_t kCost = 2;  // simple operations an element
+// Rows whose weight gradients are added up in the elements' own type; the sums
+// of all blocks are then added up in float64.
+constexpr int64_t kBlockRows = 32;
 
 void check_affine(
     std::string_view name,
@@ -78,68 +79,54 @@ Tensor dense_or(const Tensor& x, const Shape& shape, Scalar value, DType type) {
   return x.defined() ? x.contiguous() : full(shape, value, type);
 }
 
-// y = (x - mean) * rstd * weight + bias
 template <typename T>
-void forward_row(
+inline void forward_rows(
     const T* x,
     const T* weight,
     const T* bias,
-    T* y,
     int64_t n,
     double eps,
-    double& mean,
-    double& rstd) {
-  const double count = static_cast<double>(n);
-  const double center = lane_sum(n, [=](int64_t i) { return x[i]; }) / count;
-  const double var = lane_sum(
-                         n,
-                         [=](int64_t i) {
-                           const T d = static_cast<T>(x[i] - center);
-                           y[i] = d;
-                           return d * d;
-                         }) /
-                     count;
-  mean = center;
-  rstd = 1 / std::sqrt(var + eps);
-  const T scale = static_cast<T>(rstd);
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    y[i] = y[i] * scale * weight[i] + bias[i];
+    int64_t begin,
+    int64_t end,
+    T* y,
+    double* mean,
+    double* rstd) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* const from = x + row * n;
+    const RowMoments moments = row_moments(from, n, eps);
+    layer_norm_row(from, weight, bias, moments, y + row * n, n);
+    mean[row] = moments.mean;
+    rstd[row] = moments.rstd;
   }
 }
 
-// dx = rstd * (g - mean(g) - xhat * mean(g * xhat)), g = dy * weight;
-// dweight += dy * xhat, dbias += dy
+// Rows begin .. end - 1 of dx; their gradients of weight and bias to dweight
+// and dbias [n].
 template <typename T>
-void backward_row(
+inline void backward_rows(
     const T* dy,
     const T* x,
     const T* weight,
-    double mean,
-    double rstd,
+    const double* mean,
+    const double* rstd,
+    int64_t n,
+    int64_t begin,
+    int64_t end,
     T* dx,
-    double* dweight,
-    double* dbias,
-    int64_t n) {
-  const double count = static_cast<double>(n);
-  const T scale = static_cast<T>(rstd);
-  const T mean_g = static_cast<T>(
-      lane_sum(n, [=](int64_t i) { return dy[i] * weight[i]; }) / count);
-  const T mean_gx = static_cast<T>(
-      lane_sum(
-          n,
-          [=](int64_t i) {
-            const T xhat = static_cast<T>(x[i] - mean) * scale;
-            dx[i] = xhat;
-            return dy[i] * weight[i] * xhat;
-          }) /
-      count);
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const T xhat = dx[i];
-    dweight[i] += static_cast<double>(dy[i] * xhat);
-    dbias[i] += static_cast<double>(dy[i]);
-    dx[i] = scale * (dy[i] * weight[i] - mean_g - xhat * mean_gx);
+    T* dweight,
+    T* dbias) {
+  std::fill_n(dweight, n, T(0));
+  std::fill_n(dbias, n, T(0));
+  for (int64_t row = begin; row < end; ++row) {
+    layer_norm_backward_row(
+        dy + row * n,
+        x + row * n,
+        weight,
+        {mean[row], rstd[row]},
+        dx + row * n,
+        dweight,
+        dbias,
+        n);
   }
 }
 
@@ -183,11 +170,9 @@ LayerNormForward layer_norm_forward(
     T* const to = result.y.mutable_data<T>();
     double* const mean = result.mean.mutable_data<double>();
     double* const rstd = result.rstd.mutable_data<double>();
-    parallel_for(rows, grain_for(n * kCost), [&](int64_t row, int64_t end) {
-      for (; row < end; ++row) {
-        forward_row(
-            from + row * n, w, b, to + row * n, n, eps, mean[row], rstd[row]);
-      }
+    parallel_for(rows, grain_for(n * kCost), [&](int64_t begin, int64_t end) {
+      simd::call<forward_rows<T>>(
+          from, w, b, n, eps, begin, end, to, mean, rstd);
     });
     return result;
   });
@@ -222,12 +207,8 @@ LayerNormGradients layer_norm_backward(
   return visit_floating("layer_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const int64_t n = normalized.numel();
     const int64_t rows = count_rows(x, normalized);
-    // Each block of rows adds up weight gradients of its own; the blocks depend
-    // on the sizes alone and are summed in order.
-    const int64_t block =
-        std::max<int64_t>(1, kBlock / std::max(n, int64_t{1}));
-    const int64_t blocks = (rows + block - 1) / block;
-    Tensor parts = zeros({2, blocks, n}, kFloat64);
+    const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+    Tensor parts({2, blocks, n}, x.dtype());
     Tensor dx(x.shape(), x.dtype());
     const Tensor dense_dy = dy.contiguous();
     const Tensor dense_x = x.contiguous();
@@ -238,27 +219,26 @@ LayerNormGradients layer_norm_backward(
     const double* const m = mean.data<double>();
     const double* const r = rstd.data<double>();
     T* const to = dx.mutable_data<T>();
-    double* const dweight = parts.mutable_data<double>();
-    double* const dbias = dweight + blocks * n;
+    T* const dweight = parts.mutable_data<T>();
+    T* const dbias = dweight + blocks * n;
     parallel_for(
-        blocks, grain_for(block * n * kCost), [&](int64_t i, int64_t end) {
+        blocks, grain_for(kBlockRows * n * kCost), [&](int64_t i, int64_t end) {
           for (; i < end; ++i) {
-            const int64_t stop = std::min((i + 1) * block, rows);
-            for (int64_t row = i * block; row < stop; ++row) {
-              backward_row(
-                  g + row * n,
-                  from + row * n,
-                  w,
-                  m[row],
-                  r[row],
-                  to + row * n,
-                  dweight + i * n,
-                  dbias + i * n,
-                  n);
-            }
+            simd::call<backward_rows<T>>(
+                g,
+                from,
+                w,
+                m,
+                r,
+                n,
+                i * kBlockRows,
+                std::min((i + 1) * kBlockRows, rows),
+                to,
+                dweight + i * n,
+                dbias + i * n);
           }
         });
-    const Tensor sums = sum(parts, 1).to(x.dtype());
+    const Tensor sums = sum(parts, 1);
     return LayerNormGradients{
         dx, sums[0].reshape(normalized), sums[1].reshape(normalized)};
   });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/blas.h"
+#include "tensor/gemm.h"
 #include "tensor/strided_loop.h"
 
 namespace heed {
@@ -105,24 +105,21 @@ void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   const T* const pb = b.data<T>();
   T* const py = y.mutable_data<T>();
   const auto products = [&](const auto& offset, int64_t count, auto& stride) {
-    gemm_batched(
-        la.transposed,
-        lb.transposed,
-        m,
-        n,
-        k,
-        T(1),
-        pa + offset[0],
-        la.leading,
-        pb + offset[1],
-        lb.leading,
-        T(add),
-        py + offset[2],
-        n,
-        count,
-        stride[0],
-        stride[1],
-        stride[2]);
+    gemm(
+        Gemm<T>{
+            .trans_a = la.transposed,
+            .trans_b = lb.transposed,
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = pa + offset[0],
+            .lda = la.leading,
+            .b = pb + offset[1],
+            .ldb = lb.leading,
+            .beta = T(add),
+            .c = py + offset[2],
+            .ldc = n},
+        {count, stride[0], stride[1], stride[2]});
   };
   const Shape batch = batch_of(y.shape());
   const StridedLoop<3> loop(
@@ -130,7 +127,7 @@ void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
       {batch_strides(a, batch),
        batch_strides(b, batch),
        batch_strides(y, batch)});
-  // gemm_batched shares one run out among threads best by itself.
+  // gemm shares one run out among threads best by itself.
   constexpr int64_t kFlopsPerOperation = 16;
   const double cost =
       loop.is_one_run() ? 1 : 2.0 * m * n * k / kFlopsPerOperation;

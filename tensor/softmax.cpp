@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kCost = 16;  // simple operations an element: one exp
+constexpr int64_t kCost = 4;  // simple operations an element
 
 // What a row without a number above -inf becomes: `masked`, or NaN if it holds
 // one.
@@ -23,7 +23,7 @@ void fill_masked(const T* x, T* y, int64_t n, T masked) {
 }
 
 template <typename T>
-void softmax_row(const T* x, T* y, int64_t n) {
+[[gnu::always_inline]] inline void softmax_row(const T* x, T* y, int64_t n) {
   const T most = lane_max(x, n);
   if (most == -std::numeric_limits<T>::infinity()) {
     fill_masked(x, y, n, T(0));
@@ -43,7 +43,8 @@ void softmax_row(const T* x, T* y, int64_t n) {
 
 // dx = y * (dy - sum(dy * y))
 template <typename T>
-void softmax_backward_row(const T* dy, const T* y, T* dx, int64_t n) {
+[[gnu::always_inline]] inline void softmax_backward_row(
+    const T* dy, const T* y, T* dx, int64_t n) {
   const T total =
       static_cast<T>(lane_sum(n, [=](int64_t i) { return dy[i] * y[i]; }));
 #pragma omp simd
@@ -55,7 +56,8 @@ void softmax_backward_row(const T* dy, const T* y, T* dx, int64_t n) {
 // x - max is exact where it matters: log(sum) is not added to max, which may be
 // large.
 template <typename T>
-void log_softmax_row(const T* x, T* y, int64_t n) {
+[[gnu::always_inline]] inline void log_softmax_row(
+    const T* x, T* y, int64_t n) {
   const T most = lane_max(x, n);
   if (most == -std::numeric_limits<T>::infinity()) {
     fill_masked(x, y, n, most);
@@ -75,7 +77,8 @@ void log_softmax_row(const T* x, T* y, int64_t n) {
 
 // dx = dy - exp(y) * sum(dy)
 template <typename T>
-void log_softmax_backward_row(const T* dy, const T* y, T* dx, int64_t n) {
+[[gnu::always_inline]] inline void log_softmax_backward_row(
+    const T* dy, const T* y, T* dx, int64_t n) {
   const T total = static_cast<T>(lane_sum(n, [=](int64_t i) { return dy[i]; }));
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
@@ -92,14 +95,8 @@ Tensor map_lines(
   const int64_t d = normalize_dim(who, dim, lines.dim());
   return visit_floating(who, x.dtype(), [&]<typename T>(TypeTag<T>) {
     Tensor y(lines.shape(), x.dtype());
-    const int64_t n = lines.shape()[d];
     row_loop<T, 1>(
-        lines.shape(),
-        d,
-        {lines.data<T>()},
-        y.mutable_data<T>(),
-        kCost,
-        [&](const auto& in, T* out) { row(in[0], out, n); });
+        lines.shape(), d, {lines.data<T>()}, y.mutable_data<T>(), kCost, row);
     return x.dim() == 0 ? y.reshape({}) : y;
   });
 }
@@ -122,14 +119,13 @@ Tensor zip_lines(
   const int64_t d = normalize_dim(who, dim, b.dim());
   return visit_floating(who, y.dtype(), [&]<typename T>(TypeTag<T>) {
     Tensor dx(b.shape(), y.dtype());
-    const int64_t n = b.shape()[d];
     row_loop<T, 2>(
         b.shape(),
         d,
         {a.data<T>(), b.data<T>()},
         dx.mutable_data<T>(),
         kCost,
-        [&](const auto& in, T* out) { row(in[0], in[1], out, n); });
+        row);
     return single ? dx.reshape({}) : dx;
   });
 }

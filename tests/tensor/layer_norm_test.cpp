@@ -62,7 +62,16 @@ TEST_CASE("layer_norm: a large mean does not cancel") {
     CHECK(allclose(layer_norm(x, ones({4}), Tensor()), expected, 0, 1e-4));
   }
   const Tensor bias = noise({256}, 4);
-  CHECK(equal(layer_norm(full({256}, 1234.0), noise({256}, 5), bias), bias));
+  const Tensor weight = noise({256}, 5);
+  for (const double same : {1234.0, 0.1, -1e-3, 3e7}) {
+    CHECK(equal(layer_norm(full({256}, same), weight, bias), bias));
+  }
+  const Tensor far = noise({8, 256}, 6) + 300;
+  CHECK(allclose(
+      layer_norm(far, weight, bias).to(kFloat64),
+      naive(far, weight, bias, 1e-5),
+      1e-5,
+      1e-5));
 }
 
 TEST_CASE("layer_norm: weight and bias lie along the normalised dimensions") {
