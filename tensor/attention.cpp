@@ -103,7 +103,7 @@ struct Attention {
   Block block(int64_t b, int64_t h, int64_t index) const {
     const int64_t first = index * kMaxLanes;
     const int64_t count = std::min(kMaxLanes, sizes.queries - first);
-    return {b, h, first, count, count <= kLanes ? kLanes : kMaxLanes};
+    return {b, h, first, count, count <= kQueryLanes ? kQueryLanes : kMaxLanes};
   }
   /// Queries see keys up to their own number plus this.
   int64_t lead() const { return sizes.keys - sizes.queries; }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "tensor/lanes.h"
 #include "tensor/vector_math.h"
 
 /// What attention does to a tile of scores, one function a step; to be called
@@ -15,7 +14,8 @@
 /// are 16 or 32 lanes.
 namespace heed {
 
-inline constexpr int64_t kMaxLanes = 2 * kLanes;
+inline constexpr int64_t kQueryLanes = 16;
+inline constexpr int64_t kMaxLanes = 2 * kQueryLanes;
 
 /// out [width, lanes] = scale x^T, for n <= lanes rows of x [n, width]; the
 /// other lanes are 0.
@@ -47,24 +47,24 @@ struct Running {
 /// One more tile of scores: s becomes exp(s - most).
 template <typename T>
 void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
-  for (int64_t c = 0; c < lanes; c += kLanes) {
+  for (int64_t c = 0; c < lanes; c += kQueryLanes) {
     T* const most = running->most + c;
     T* const total = running->total + c;
     T* const rescale = running->rescale + c;
-    T now[kLanes];
-    for (int64_t l = 0; l < kLanes; ++l) {
+    T now[kQueryLanes];
+    for (int64_t l = 0; l < kQueryLanes; ++l) {
       now[l] = most[l];
     }
     for (int64_t r = 0; r < keys; ++r) {
       const T* const x = s + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         now[l] = x[l] > now[l] ? x[l] : now[l];
       }
     }
-    T shift[kLanes];
+    T shift[kQueryLanes];
 #pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) {
+    for (int64_t l = 0; l < kQueryLanes; ++l) {
       // -inf - -inf would be NaN where no key was seen yet.
       shift[l] = now[l] == -std::numeric_limits<T>::infinity() ? T(0) : now[l];
       rescale[l] = vector_math::exp(most[l] - shift[l]);
@@ -73,20 +73,20 @@ void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
     for (int64_t r = 0; r < keys; ++r) {
       T* const x = s + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         x[l] = vector_math::exp(x[l] - shift[l]);
       }
     }
-    T sum[kLanes] = {};
+    T sum[kQueryLanes] = {};
     for (int64_t r = 0; r < keys; ++r) {
       const T* const x = s + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         sum[l] += x[l];
       }
     }
 #pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) {
+    for (int64_t l = 0; l < kQueryLanes; ++l) {
       total[l] = total[l] * rescale[l] + sum[l];
     }
   }
@@ -97,10 +97,10 @@ template <typename T>
 void weights_tile(
     T* s, int64_t keys, int64_t lanes, const T* most, const T* inverse) {
   for (int64_t r = 0; r < keys; ++r) {
-    for (int64_t c = 0; c < lanes; c += kLanes) {
+    for (int64_t c = 0; c < lanes; c += kQueryLanes) {
       T* const x = s + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         x[l] = vector_math::exp(x[l] - most[c + l]) * inverse[c + l];
       }
     }
@@ -112,11 +112,11 @@ template <typename T>
 void score_gradients_tile(
     T* p, const T* g, int64_t keys, int64_t lanes, const T* mean, T scale) {
   for (int64_t r = 0; r < keys; ++r) {
-    for (int64_t c = 0; c < lanes; c += kLanes) {
+    for (int64_t c = 0; c < lanes; c += kQueryLanes) {
       T* const x = p + r * lanes + c;
       const T* const y = g + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         x[l] = scale * x[l] * (y[l] - mean[c + l]);
       }
     }
@@ -135,12 +135,12 @@ void drop_tile(
     T scale) {
   for (int64_t r = 0; r < keys; ++r) {
     const uint32_t bit = uint32_t{1} << r % 32;
-    for (int64_t c = 0; c < lanes; c += kLanes) {
+    for (int64_t c = 0; c < lanes; c += kQueryLanes) {
       const uint32_t* const words = kept + r / 32 * kMaxLanes + c;
       const T* const from = x + r * lanes + c;
       T* const to = y + r * lanes + c;
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kQueryLanes; ++l) {
         to[l] = (words[l] & bit) != 0 ? scale * from[l] : T(0);
       }
     }
