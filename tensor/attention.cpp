@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "tensor/attention_tile.h"
+#include "tensor/generator.h"
 #include "tensor/parallel.h"
-#include "tensor/philox.h"
 #include "tensor/reduction.h"
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
@@ -55,7 +55,7 @@ struct Mask {
   Mask(const Tensor& mask, const Shape& scores) {
     if (mask.defined()) {
       data = mask.data<T>();
-      strides = broadcast_strides(mask, scores);
+      strides = mask.expand(scores).strides();
     }
   }
   const T* at(int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -103,7 +103,7 @@ struct Attention {
   Block block(int64_t b, int64_t h, int64_t index) const {
     const int64_t first = index * kMaxLanes;
     const int64_t count = std::min(kMaxLanes, sizes.queries - first);
-    return {b, h, first, count, count <= kQueryLanes ? kQueryLanes : kMaxLanes};
+    return {b, h, first, count, count <= kTileLanes ? kTileLanes : kMaxLanes};
   }
   /// Queries see keys up to their own number plus this.
   int64_t lead() const { return sizes.keys - sizes.queries; }
@@ -111,6 +111,9 @@ struct Attention {
   int64_t visible_keys(const Block& block) const {
     const int64_t last = block.first + block.count + lead();
     return is_causal ? std::clamp<int64_t>(last, 0, sizes.keys) : sizes.keys;
+  }
+  bool is_padding(int64_t b, int64_t j) const {
+    return padding != nullptr && padding[b * sizes.keys + j];
   }
   bool drops() const { return threshold > 0; }
 };
@@ -121,10 +124,8 @@ template <typename T, typename F>
 void each_run(
     const Attention<T>& a, const Block& block, int64_t longest, const F& f) {
   const int64_t end = a.visible_keys(block);
-  const bool* const padding =
-      a.padding == nullptr ? nullptr : a.padding + block.b * a.sizes.keys;
-  const auto is_visible = [=](int64_t j) {
-    return j < end && (padding == nullptr || !padding[j]);
+  const auto is_visible = [&](int64_t j) {
+    return j < end && !a.is_padding(block.b, j);
   };
   for (int64_t j = 0; j < end;) {
     int64_t n = 0;
@@ -158,12 +159,12 @@ class Scratch {
         (block.b * a.sizes.heads + block.h) * a.sizes.queries + block.first;
     first_bit_ = row * a.sizes.keys;
     const int64_t visible = a.visible_keys(block);
-    first_batch_ = first_bit_ / kPhiloxBatchWords;
+    first_batch_ = first_bit_ / kRandomWords;
     int64_t next = first_batch_;
     for (int64_t q = 0; q < block.count && visible > 0; ++q) {
       const int64_t begin = first_bit_ + q * a.sizes.keys;
-      next = std::max(next, begin / kPhiloxBatchWords);
-      for (; next * kPhiloxBatchWords < begin + visible; ++next) {
+      next = std::max(next, begin / kRandomWords);
+      for (; next * kRandomWords < begin + visible; ++next) {
         kept_bits_[static_cast<size_t>(next - first_batch_)] =
             keep_bits(a.start, next, a.threshold);
       }
@@ -173,7 +174,7 @@ class Scratch {
   /// The bits of keys j ... j + keys - 1, as drop_tile wants them.
   const uint32_t* kept(
       const Attention<T>& a, const Block& block, int64_t j, int64_t keys) {
-    const int64_t offset = first_bit_ - first_batch_ * kPhiloxBatchWords + j;
+    const int64_t offset = first_bit_ - first_batch_ * kRandomWords + j;
     for (int64_t word = 0; word * 32 < keys; ++word) {
       for (int64_t q = 0; q < block.count; ++q) {
         const int64_t bit = offset + q * a.sizes.keys + word * 32;
@@ -246,6 +247,16 @@ void score_tile(
   }
 }
 
+/// y [width, lanes] = scale x^T, see transpose_rows.
+template <typename T>
+void transpose(
+    const T* x, int64_t row, const Block& block, int64_t width, T scale, T* y) {
+  simd::call_own<
+      transpose_rows<T, 16>,
+      transpose_rows<T, 32>,
+      transpose_rows<T, 64>>(x, row, block.count, width, block.lanes, scale, y);
+}
+
 template <typename T>
 void forward_block(
     const Attention<T>& a,
@@ -257,12 +268,11 @@ void forward_block(
   const int64_t width = a.sizes.value_dim;
   const int64_t lanes = block.lanes;
   T* const out = y.at(block.b, block.h, block.first);
-  simd::call<transpose_rows<T>>(
+  transpose(
       a.q.at(block.b, block.h, block.first),
       a.q.row,
-      block.count,
+      block,
       a.sizes.head_dim,
-      lanes,
       a.scale,
       scratch.q);
   if (a.drops()) {
@@ -328,7 +338,21 @@ struct Gradients {
   Heads<T> dv;
 };
 
-/// Writes dq of the block and adds to dk and dv.
+/// Clears the rows of dk and dv that the first block of queries does not write.
+template <typename T>
+void clear_untouched(
+    const Attention<T>& a, int64_t b, int64_t h, const Gradients<T>& g) {
+  const int64_t seen =
+      a.sizes.queries == 0 ? 0 : a.visible_keys(a.block(b, h, 0));
+  for (int64_t j = 0; j < a.sizes.keys; ++j) {
+    if (j >= seen || a.is_padding(b, j)) {
+      std::fill_n(g.dk.at(b, h, j), a.sizes.head_dim, T(0));
+      std::fill_n(g.dv.at(b, h, j), a.sizes.value_dim, T(0));
+    }
+  }
+}
+
+/// Writes dq of the block, and adds to dk and dv if it is not the head's first.
 template <typename T>
 void backward_block(
     const Attention<T>& a,
@@ -344,10 +368,8 @@ void backward_block(
   const T* const q = a.q.at(b, h, first);
   const T* const dy = g.dy.at(b, h, first);
   T* const dq = g.dq.at(b, h, first);
-  simd::call<transpose_rows<T>>(
-      q, a.q.row, count, sizes.head_dim, lanes, a.scale, scratch.q);
-  simd::call<transpose_rows<T>>(
-      dy, g.dy.row, count, sizes.value_dim, lanes, T(1), scratch.dy);
+  transpose(q, a.q.row, block, sizes.head_dim, a.scale, scratch.q);
+  transpose(dy, g.dy.row, block, sizes.value_dim, T(1), scratch.dy);
   if (a.drops()) {
     scratch.draw(a, block);
   }
@@ -383,7 +405,7 @@ void backward_block(
          .b_row = g.dy.row,
          .c = g.dv.at(b, h, j),
          .c_row = g.dv.row,
-         .add = true});
+         .add = first > 0});
     // g = dropout(dy v^T), transposed
     multiply(
         {.m = keys,
@@ -414,7 +436,7 @@ void backward_block(
          .b_row = a.q.row,
          .c = g.dk.at(b, h, j),
          .c_row = g.dk.row,
-         .add = true});
+         .add = first > 0});
     // dq += ds k
     multiply(
         {.m = count,
@@ -664,10 +686,7 @@ void attention_backward(
           for (; head < end; ++head) {
             const int64_t b = head / sizes.heads;
             const int64_t h = head % sizes.heads;
-            for (int64_t j = 0; j < sizes.keys; ++j) {
-              std::fill_n(g.dk.at(b, h, j), sizes.head_dim, T(0));
-              std::fill_n(g.dv.at(b, h, j), sizes.value_dim, T(0));
-            }
+            clear_untouched(a, b, h, g);
             for (int64_t i = 0; i < blocks; ++i) {
               backward_block(a, a.block(b, h, i), scratch, g);
             }

@@ -3,26 +3,19 @@
 #include <algorithm>
 
 #include "tensor/simd.h"
+#include "tensor/simd_register.h"
 
 namespace heed {
 namespace {
-
-/// A register of kBytes bytes of numbers.
-template <typename T, int kBytes>
-struct Lanes {
-  typedef T Vector __attribute__((vector_size(kBytes)));
-  typedef T InMemory
-      __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
-  static constexpr int64_t kCount = kBytes / sizeof(T);
-};
 
 /// A tile of C, kRows rows of kVectors vectors, held in registers.
 template <typename T, int kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(
     const SmallProduct<T>& p, const T* a, const T* b, T* c) {
-  using Vector = typename Lanes<T, kBytes>::Vector;
-  using InMemory = typename Lanes<T, kBytes>::InMemory;
-  constexpr int64_t kLanes = Lanes<T, kBytes>::kCount;
+  using Register = simd::Register<T, kBytes>;
+  using Vector = typename Register::Value;
+  using InMemory = typename Register::InMemory;
+  constexpr int64_t kLanes = Register::kCount;
   Vector sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -94,7 +87,7 @@ template <typename T, int kBytes, int kMaxRows, int kVectors>
 template <typename T, int kBytes, int kMaxRows>
 [[gnu::always_inline]] inline void multiply_last_columns(
     const SmallProduct<T>& p, int64_t column) {
-  constexpr int64_t kLanes = Lanes<T, kBytes>::kCount;
+  constexpr int64_t kLanes = simd::Register<T, kBytes>::kCount;
   constexpr int64_t kDepth = 64;
   const int64_t columns = p.n - column;
   alignas(64) T b[kDepth * kLanes] = {};
@@ -137,7 +130,7 @@ template <typename T, int kBytes, int kMaxRows>
 /// kWide rows of two vectors and kNarrow of one fit in the registers.
 template <typename T, int kBytes, int kWide, int kNarrow>
 void multiply_all(const SmallProduct<T>* product) {
-  constexpr int64_t kLanes = Lanes<T, kBytes>::kCount;
+  constexpr int64_t kLanes = simd::Register<T, kBytes>::kCount;
   const SmallProduct<T> p = *product;
   int64_t column = 0;
   for (; column + 2 * kLanes <= p.n; column += 2 * kLanes) {
