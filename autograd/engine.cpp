@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <mutex>
-#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,11 +22,11 @@ class Backward {
       : options_(options), nested_(passes++ > 0) {}
   ~Backward() {
     // After an exception: forget what was still under way.
-    while (!queue_.empty()) {
-      pop()->pending = Variable();
+    for (Node* node : queue_) {
+      node->pending = Variable();
     }
     for (auto& [node, outer] : set_aside_) {
-      outer.first->pending = std::move(outer.second);
+      node->pending = std::move(outer);
     }
     --passes;
   }
@@ -39,24 +38,27 @@ class Backward {
   void capture(
       const std::vector<Variable>& outputs,
       const std::vector<Variable>& inputs);
-  /// The gradient `dy` of `node` has arrived.
-  void send(const Node::Ref& node, const Variable& dy);
+  /// The gradient of an output, where the pass is to start.
+  void start(const Variable& y, Variable dy);
   void run();
   /// Adds the gradients of leaves (and of who retains them) to grad().
   void accumulate();
   Variable captured(const Node* node) const { return targets_.at(node); }
 
  private:
-  struct Younger {
-    bool operator()(const Node::Ref& a, const Node::Ref& b) const {
-      return a->sequence < b->sequence;
-    }
-  };
+  // For a heap with the youngest on top.
+  static bool is_older(const Node* a, const Node* b) {
+    return a->sequence < b->sequence;
+  }
 
-  Node::Ref pop();
+  /// The gradient `dy` of `node` has arrived.
+  void send(Node& node, Variable dy);
+  Node& pop();
   /// Whether a gradient is to go on from `node` to an input.
   bool leads_on(const Node& node) const;
+  Variable after_hooks(const Node& node, Variable dy) const;
   void visit(Node& node, const Variable& dy);
+  bool add_in_place(const Node::Edge& edge, const Variable& dy);
   void deliver(const Node& node, size_t input, Variable gradient);
   bool is_wanted(const Node* node) const {
     return !captures_ || wanted_.contains(node);
@@ -66,13 +68,16 @@ class Backward {
 
   BackwardOptions options_;
   const bool nested_;  // started by a rule or a hook of another pass
-  std::priority_queue<Node::Ref, std::vector<Node::Ref>, Younger> queue_;
-  std::vector<std::pair<Node::Ref, Variable>> results_;
+  // Edges last as long as the node they start from: all nodes of the pass are
+  // kept by those where it started.
+  std::vector<Node::Ref> roots_;
+  std::vector<Node*> queue_;
+  std::vector<std::pair<Node*, Variable>> results_;
   bool captures_ = false;
   std::unordered_map<const Node*, Variable> targets_;
   std::unordered_set<const Node*> wanted_;  // leads to a target, or is one
   // What had arrived in the outer pass at nodes that this one comes to as well.
-  std::unordered_map<const Node*, std::pair<Node::Ref, Variable>> set_aside_;
+  std::unordered_map<Node*, Variable> set_aside_;
 };
 
 void Backward::capture(
@@ -94,7 +99,7 @@ void Backward::capture(
     reach(y.node());
   }
   for (size_t i = 0; i < reachable.size(); ++i) {
-    for (const Node::Edge& edge : reachable[i]->edges) {
+    for (const Node::Edge& edge : reachable[i]->edges()) {
       reach(edge.input.get());
     }
   }
@@ -112,26 +117,31 @@ bool Backward::leads_on(const Node& node) const {
   if (!captures_) {
     return !node.is_leaf();
   }
-  return std::any_of(node.edges.begin(), node.edges.end(), [&](auto& edge) {
+  return std::any_of(node.edges().begin(), node.edges().end(), [&](auto& edge) {
     return wanted_.contains(edge.input.get());
   });
 }
 
 // Whether nobody but `x` sees its numbers, which lie densely.
 bool is_private(const Variable& x) {
-  return x.node()->variable_count() == 1 && x.value().is_unique() &&
-         x.value().is_contiguous();
+  return x.defined() && x.node()->variable_count() == 1 &&
+         x.value().is_unique() && x.value().is_contiguous();
 }
 
-void Backward::send(const Node::Ref& node, const Variable& dy) {
-  Variable& sum = node->pending;
-  if (nested_ && !set_aside_.contains(node.get())) {
-    set_aside_.emplace(
-        node.get(), std::pair(node, std::exchange(sum, Variable())));
+void Backward::start(const Variable& y, Variable dy) {
+  roots_.emplace_back(y.node());
+  send(*y.node(), std::move(dy));
+}
+
+void Backward::send(Node& node, Variable dy) {
+  Variable& sum = node.pending;
+  if (nested_ && !set_aside_.contains(&node)) {
+    set_aside_.emplace(&node, std::exchange(sum, Variable()));
   }
   if (!sum.defined()) {
-    sum = dy;
-    queue_.push(node);
+    sum = std::move(dy);
+    queue_.push_back(&node);
+    std::push_heap(queue_.begin(), queue_.end(), is_older);
   } else if (!grad_enabled() && is_private(sum)) {
     Tensor total = sum.value();
     total.add_(dy.value());
@@ -140,48 +150,65 @@ void Backward::send(const Node::Ref& node, const Variable& dy) {
   }
 }
 
-Node::Ref Backward::pop() {
-  Node::Ref node = queue_.top();
-  queue_.pop();
+// Lets the rule of `edge` add to what has arrived at its input, if that can be
+// written to.
+bool Backward::add_in_place(const Node::Edge& edge, const Variable& dy) {
+  const Variable& sum = edge.input.get()->pending;
+  if (grad_enabled() || nested_ || !is_private(sum)) {
+    return false;
+  }
+  Tensor total = sum.value();
+  return edge.rule.add_to(total, dy);
+}
+
+Node& Backward::pop() {
+  std::pop_heap(queue_.begin(), queue_.end(), is_older);
+  Node& node = *queue_.back();
+  queue_.pop_back();
   return node;
 }
 
+Variable Backward::after_hooks(const Node& node, Variable dy) const {
+  const auto hooks = node.hooks->list;  // one may remove itself
+  for (const auto& [id, hook] : hooks) {
+    const Variable changed = hook(dy);
+    if (!changed.defined()) {
+      continue;
+    }
+    if (changed.shape() != node.shape() || changed.dtype() != node.dtype()) {
+      fail(
+          "backward",
+          "a hook must return a gradient of ",
+          node.dtype(),
+          " ",
+          node.shape(),
+          ", got ",
+          changed.dtype(),
+          " ",
+          changed.shape());
+    }
+    dy = changed;
+  }
+  return dy;
+}
+
 void Backward::run() {
+  const RuleScope scope;
   while (!queue_.empty()) {
-    const Node::Ref node = pop();
-    Variable dy = std::exchange(node->pending, Variable());
-    if (node->hooks != nullptr) {
-      const auto hooks = node->hooks->list;  // one may remove itself
-      for (const auto& [id, hook] : hooks) {
-        const Variable changed = hook(dy);
-        if (changed.defined()) {
-          if (changed.shape() != node->shape ||
-              changed.dtype() != node->dtype) {
-            fail(
-                "backward",
-                "a hook must return a gradient of ",
-                node->dtype,
-                " ",
-                node->shape,
-                ", got ",
-                changed.dtype(),
-                " ",
-                changed.shape());
-          }
-          dy = changed;
-        }
-      }
+    Node& node = pop();
+    Variable dy = std::exchange(node.pending, Variable());
+    if (node.hooks != nullptr) {
+      dy = after_hooks(node, std::move(dy));
     }
     if (captures_) {
-      if (const auto target = targets_.find(node.get());
-          target != targets_.end()) {
+      if (const auto target = targets_.find(&node); target != targets_.end()) {
         target->second = dy;
       }
-    } else if (node->is_leaf() || node->retains_grad) {
-      results_.emplace_back(node, dy);
+    } else if (node.is_leaf() || node.retains_grad) {
+      results_.emplace_back(&node, dy);
     }
-    if (leads_on(*node.get())) {
-      visit(*node.get(), dy);
+    if (leads_on(node)) {
+      visit(node, dy);
     }
   }
 }
@@ -221,10 +248,10 @@ void Backward::visit(Node& node, const Variable& dy) {
         node.name,
         "\" was freed by an earlier backward; give that one retain_graph");
   }
-  const RuleScope scope(node.name);
+  RuleScope::enter(node.name);
   Releasing releasing(node, !options_.retain_graph);
   Variable y;
-  if (node.wants_output) {
+  if (node.wants_output()) {
     if (node.version != node.value.version()) {
       fail<std::logic_error>(
           "backward",
@@ -240,13 +267,13 @@ void Backward::visit(Node& node, const Variable& dy) {
   }
   if (node.joint_rule) {
     std::vector<Variable> gradients = node.joint_rule(dy, y);
-    if (gradients.size() != node.edges.size()) {
+    if (gradients.size() != node.edges().size()) {
       fail<std::logic_error>(
           "backward",
           "\"",
           node.name,
           "\" must return a gradient for each of its ",
-          node.edges.size(),
+          node.edges().size(),
           " inputs, got ",
           gradients.size());
     }
@@ -254,9 +281,10 @@ void Backward::visit(Node& node, const Variable& dy) {
       deliver(node, i, std::move(gradients[i]));
     }
   } else {
-    for (size_t i = 0; i < node.edges.size(); ++i) {
-      const Node::Edge& edge = node.edges[i];
-      if (edge.input && is_wanted(edge.input.get())) {
+    for (size_t i = 0; i < node.edges().size(); ++i) {
+      const Node::Edge& edge = node.edges()[i];
+      if (edge.input && is_wanted(edge.input.get()) &&
+          !add_in_place(edge, dy)) {
         deliver(node, i, edge.rule(dy, y));
       }
     }
@@ -265,11 +293,11 @@ void Backward::visit(Node& node, const Variable& dy) {
 }
 
 void Backward::deliver(const Node& node, size_t input, Variable gradient) {
-  const Node::Ref& to = node.edges[input].input;
-  if (!gradient.defined() || !to || !is_wanted(to.get())) {
+  Node* const to = node.edges()[input].input.get();
+  if (!gradient.defined() || to == nullptr || !is_wanted(to)) {
     return;
   }
-  if (gradient.dtype() != to->dtype) {
+  if (gradient.dtype() != to->dtype()) {
     fail<std::logic_error>(
         "backward",
         "gradient ",
@@ -279,10 +307,10 @@ void Backward::deliver(const Node& node, size_t input, Variable gradient) {
         "\" has dtype ",
         gradient.dtype(),
         ", its input has dtype ",
-        to->dtype);
+        to->dtype());
   }
-  if (gradient.shape() != to->shape) {
-    if (!is_broadcastable_to(to->shape, gradient.shape())) {
+  if (gradient.shape() != to->shape()) {
+    if (!is_broadcastable_to(to->shape(), gradient.shape())) {
       fail<std::logic_error>(
           "backward",
           "gradient ",
@@ -292,11 +320,11 @@ void Backward::deliver(const Node& node, size_t input, Variable gradient) {
           "\" has shape ",
           gradient.shape(),
           ", its input has shape ",
-          to->shape);
+          to->shape());
     }
-    gradient = sum_to(gradient, to->shape);
+    gradient = sum_to(gradient, to->shape());
   }
-  send(to, gradient);
+  send(*to, std::move(gradient));
 }
 
 void Backward::accumulate() {
@@ -372,7 +400,7 @@ void Variable::backward(
   const std::lock_guard lock(engine_mutex());
   const GradMode mode(options.create_graph);
   Backward pass(options);
-  pass.send(Node::Ref(node_), dy);
+  pass.start(*this, dy);
   pass.run();
   pass.accumulate();
 }
@@ -409,7 +437,7 @@ std::vector<Variable> grad(
        .create_graph = options.create_graph});
   pass.capture(outputs, inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    pass.send(Node::Ref(outputs[i].node()), seeds[i]);
+    pass.start(outputs[i], seeds[i]);
   }
   pass.run();
   std::vector<Variable> gradients;

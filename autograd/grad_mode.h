@@ -2,14 +2,20 @@
 
 namespace heed {
 
+namespace detail {
+inline constinit thread_local bool grad_enabled = true;
+}  // namespace detail
+
 /// Whether operations on this thread are recorded; true at first.
-bool grad_enabled();
+inline bool grad_enabled() { return detail::grad_enabled; }
 
 /// Turns recording on or off for this thread while it lives.
 class GradMode {
  public:
-  explicit GradMode(bool enabled);
-  ~GradMode();
+  explicit GradMode(bool enabled) : previous_(detail::grad_enabled) {
+    detail::grad_enabled = enabled;
+  }
+  ~GradMode() { detail::grad_enabled = previous_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;
 

@@ -1,5 +1,7 @@
 #include "autograd/record.h"
 
+#include <algorithm>
+
 #include "autograd/grad_mode.h"
 #include "autograd/node.h"
 
@@ -16,43 +18,42 @@ void check_rule(const char* name, bool given) {
   }
 }
 
-Variable make(const char* name, const Tensor& value, size_t inputs) {
+void check_differentiable(const char* name, const Tensor& value) {
   if (!is_floating(value.dtype())) {
     fail(
         name,
         "a result that a gradient flows through must be floating, got ",
         value.dtype());
   }
-  Node* node = new Node(value, /*requires_grad=*/true);
-  Variable y = Variable::of(node);
-  node->name = name;
-  node->version = value.version();
-  node->edges.reserve(inputs);
-  return y;
 }
 
 }  // namespace
 
 Variable record(
-    const char* name,
-    const Tensor& value,
-    std::initializer_list<Input> inputs) {
+    const char* name, Tensor value, std::initializer_list<Input> inputs) {
   check_defined(name, value, "the result");
+  Node::Layout layout(inputs.size());
+  uint64_t newest = 0;
   bool needed = false;
   for (const Input& input : inputs) {
     check_rule(name, static_cast<bool>(input.rule));
-    needed |= wants_gradient(input.variable);
+    if (wants_gradient(input.variable)) {
+      needed = true;
+      newest = std::max(newest, input.variable.node()->sequence);
+      layout.add(input.rule.type());
+    }
   }
   if (!needed || !grad_enabled()) {
-    return Variable(value);
+    return Variable(std::move(value));
   }
-  Variable y = make(name, value, inputs.size());
+  check_differentiable(name, value);
+  Variable y = Node::make(std::move(value), name, newest, layout.bytes());
+  layout = Node::Layout(inputs.size());
   for (const Input& input : inputs) {
-    Node::Edge& edge = y.node()->edges.emplace_back();
     if (wants_gradient(input.variable)) {
-      edge.input = Node::Ref(input.variable.node());
-      edge.rule = std::move(input.rule);
-      y.node()->wants_output |= edge.rule.wants_output();
+      y.node()->add_edge(input.variable, &input.rule, layout);
+    } else {
+      y.node()->add_edge();
     }
   }
   return y;
@@ -60,27 +61,35 @@ Variable record(
 
 Variable record(
     const char* name,
-    const Tensor& value,
+    Tensor value,
     const std::vector<Variable>& inputs,
-    JointRule rule) {
+    const RuleSource<std::vector<Variable>>& rule) {
   check_defined(name, value, "the result");
   check_rule(name, static_cast<bool>(rule));
+  uint64_t newest = 0;
   bool needed = false;
   for (const Variable& input : inputs) {
-    needed |= wants_gradient(input);
-  }
-  if (!needed || !grad_enabled()) {
-    return Variable(value);
-  }
-  Variable y = make(name, value, inputs.size());
-  for (const Variable& input : inputs) {
-    Node::Edge& edge = y.node()->edges.emplace_back();
     if (wants_gradient(input)) {
-      edge.input = Node::Ref(input.node());
+      needed = true;
+      newest = std::max(newest, input.node()->sequence);
     }
   }
-  y.node()->wants_output = rule.wants_output();
-  y.node()->joint_rule = std::move(rule);
+  if (!needed || !grad_enabled()) {
+    return Variable(std::move(value));
+  }
+  check_differentiable(name, value);
+  Node::Layout layout(inputs.size());
+  layout.add(rule.type());
+  Variable y = Node::make(std::move(value), name, newest, layout.bytes());
+  layout = Node::Layout(inputs.size());
+  for (const Variable& input : inputs) {
+    if (wants_gradient(input)) {
+      y.node()->add_edge(input, nullptr, layout);
+    } else {
+      y.node()->add_edge();
+    }
+  }
+  y.node()->set_joint_rule(rule, layout);
   return y;
 }
 

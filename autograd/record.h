@@ -9,14 +9,17 @@
 
 namespace heed {
 
-/// An input of an operation and the rule that leads back to it.
+/// An input of an operation and the rule that leads back to it, for a call of
+/// record().
 struct Input {
   template <typename F>
-  Input(const Variable& variable, F&& f)
-      : variable(variable), rule(std::forward<F>(f)) {}
+  Input(const Variable& variable, F&& rule)
+      : variable(variable), rule(std::forward<F>(rule)) {}
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
 
   const Variable& variable;
-  mutable Rule rule;  // mutable: moved out of an initializer_list
+  RuleSource<Variable> rule;
 };
 
 /// The result of an operation named `name` (a literal), with its derivative:
@@ -40,15 +43,15 @@ struct Input {
 /// Throws std::invalid_argument for an undefined value, an empty rule, and when
 /// a gradient would have to flow through an integer or bool result.
 Variable record(
-    const char* name, const Tensor& value, std::initializer_list<Input> inputs);
+    const char* name, Tensor value, std::initializer_list<Input> inputs);
 
 /// As above with one rule that returns the gradients of all inputs in order, an
 /// undefined one standing for zero. Undefined inputs are allowed; what is
 /// returned for them is ignored.
 Variable record(
     const char* name,
-    const Tensor& value,
+    Tensor value,
     const std::vector<Variable>& inputs,
-    JointRule rule);
+    const RuleSource<std::vector<Variable>>& rule);
 
 }  // namespace heed

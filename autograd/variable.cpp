@@ -17,10 +17,10 @@ Node& node_of(const Variable& x, std::string_view who) {
 
 }  // namespace
 
-Variable::Variable(const Tensor& value)
-    : Variable(value, /*requires_grad=*/false) {}
+Variable::Variable(Tensor value)
+    : Variable(std::move(value), /*requires_grad=*/false) {}
 
-Variable::Variable(const Tensor& value, bool requires_grad) {
+Variable::Variable(Tensor value, bool requires_grad) {
   check_defined("Variable", value, "value");
   if (requires_grad && !is_floating(value.dtype())) {
     fail(
@@ -28,8 +28,7 @@ Variable::Variable(const Tensor& value, bool requires_grad) {
         "only float32 and float64 can require a gradient, got ",
         value.dtype());
   }
-  node_ = new Node(value, requires_grad);
-  node_->add_variable();
+  *this = Node::make_leaf(std::move(value), requires_grad);
   if (requires_grad) {
     detail::count_new_leaf();
   }
@@ -69,11 +68,11 @@ Variable& Variable::set_requires_grad(bool requires_grad) {
         node.name,
         "\"; use detach()");
   }
-  if (requires_grad && !is_floating(node.dtype)) {
+  if (requires_grad && !is_floating(node.dtype())) {
     fail(
         "set_requires_grad",
         "only float32 and float64 can require a gradient, got ",
-        node.dtype);
+        node.dtype());
   }
   node.requires_grad = requires_grad;
   return *this;
@@ -88,13 +87,13 @@ Variable Variable::grad() const { return node_of(*this, "grad").grad; }
 void Variable::set_grad(const Variable& grad) const {
   Node& node = node_of(*this, "set_grad");
   if (grad.defined() &&
-      (grad.shape() != node.shape || grad.dtype() != node.dtype)) {
+      (grad.shape() != node.shape() || grad.dtype() != node.dtype())) {
     fail(
         "set_grad",
         "the gradient must have the variable's shape and dtype, ",
-        node.dtype,
+        node.dtype(),
         " ",
-        node.shape,
+        node.shape(),
         ", got ",
         grad.dtype(),
         " ",

@@ -30,10 +30,10 @@ class Variable {
   /// No variable at all; only defined() may be asked of it.
   Variable() = default;
   /// A constant.
-  Variable(const Tensor& value);
+  Variable(Tensor value);
   /// A leaf. Throws std::invalid_argument when an integer or bool tensor is to
   /// require a gradient.
-  Variable(const Tensor& value, bool requires_grad);
+  Variable(Tensor value, bool requires_grad);
   Variable(const Variable& other) noexcept;
   Variable(Variable&& other) noexcept
       : node_(std::exchange(other.node_, nullptr)) {}
@@ -122,10 +122,14 @@ class Variable {
 
   /// What stands behind this handle; for the engine and for graph views.
   Node* node() const { return node_; }
-  /// A handle to a node that is alive.
+  /// A handle to a node that an edge or another Variable keeps alive.
   static Variable of(Node* node);
 
  private:
+  friend class Node;
+  /// The first handle to a new node.
+  explicit Variable(Node* node) : node_(node) {}
+
   Node* node_ = nullptr;
 };
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "tensor/attention_tile.h"
+#include "tensor/generator.h"
 #include "tensor/parallel.h"
-#include "tensor/philox.h"
 #include "tensor/reduction.h"
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
@@ -55,7 +55,7 @@ struct Mask {
   Mask(const Tensor& mask, const Shape& scores) {
     if (mask.defined()) {
       data = mask.data<T>();
-      strides = broadcast_strides(mask, scores);
+      strides = mask.expand(scores).strides();
     }
   }
   const T* at(int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -159,12 +159,12 @@ class Scratch {
         (block.b * a.sizes.heads + block.h) * a.sizes.queries + block.first;
     first_bit_ = row * a.sizes.keys;
     const int64_t visible = a.visible_keys(block);
-    first_batch_ = first_bit_ / kPhiloxBatchWords;
+    first_batch_ = first_bit_ / kRandomWords;
     int64_t next = first_batch_;
     for (int64_t q = 0; q < block.count && visible > 0; ++q) {
       const int64_t begin = first_bit_ + q * a.sizes.keys;
-      next = std::max(next, begin / kPhiloxBatchWords);
-      for (; next * kPhiloxBatchWords < begin + visible; ++next) {
+      next = std::max(next, begin / kRandomWords);
+      for (; next * kRandomWords < begin + visible; ++next) {
         kept_bits_[static_cast<size_t>(next - first_batch_)] =
             keep_bits(a.start, next, a.threshold);
       }
@@ -174,7 +174,7 @@ class Scratch {
   /// The bits of keys j ... j + keys - 1, as drop_tile wants them.
   const uint32_t* kept(
       const Attention<T>& a, const Block& block, int64_t j, int64_t keys) {
-    const int64_t offset = first_bit_ - first_batch_ * kPhiloxBatchWords + j;
+    const int64_t offset = first_bit_ - first_batch_ * kRandomWords + j;
     for (int64_t word = 0; word * 32 < keys; ++word) {
       for (int64_t q = 0; q < block.count; ++q) {
         const int64_t bit = offset + q * a.sizes.keys + word * 32;

@@ -75,8 +75,7 @@ template <typename F>
 bool holds_for_all(
     const Shape& shape, const Tensor& a, const Tensor& b, const F& f) {
   std::atomic<bool> holds{true};
-  const StridedLoop<2> loop(
-      shape, {broadcast_strides(a, shape), broadcast_strides(b, shape)});
+  const StridedLoop<2> loop(shape, {&a, &b});
   visit_dtype(a.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* const pa = a.data<T>();
     const T* const pb = b.data<T>();

@@ -128,13 +128,7 @@ void zip3_into(
     const Tensor& b,
     const Tensor& c,
     const F& f) {
-  const Shape& shape = out.shape();
-  const StridedLoop<4> loop(
-      shape,
-      {out.strides(),
-       broadcast_strides(a, shape),
-       broadcast_strides(b, shape),
-       broadcast_strides(c, shape)});
+  const StridedLoop<4> loop(out.shape(), {&out, &a, &b, &c});
   T* const y = out.mutable_data<T>();
   const A* const pa = a.data<A>();
   const T* const pb = b.data<T>();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -92,10 +93,15 @@ Tensor& Tensor::fill_(Scalar value) {
   visit_dtype(dtype_, [&]<typename T>(TypeTag<T>) {
     const T v = value.as<T>("fill_");
     T* const y = mutable_data<T>();
-    const StridedLoop<1> loop(shape_, {strides_});
+    const StridedLoop<1> loop(shape_, {this});
     loop.run(1, [&](const auto& offset, int64_t n, const auto& stride) {
-      for (int64_t i = 0; i < n; ++i) {
-        y[offset[0] + i * stride[0]] = v;
+      T* const to = y + offset[0];
+      if (stride[0] == 1) {
+        std::fill_n(to, n, v);
+      } else {
+        for (int64_t i = 0; i < n; ++i) {
+          to[i * stride[0]] = v;
+        }
       }
     });
   });
@@ -108,7 +114,20 @@ Tensor& Tensor::copy_(const Tensor& other) {
     fail("copy_", "other must have dtype ", dtype_, ", got ", x.dtype());
   }
   visit_dtype(dtype_, [&]<typename T>(TypeTag<T>) {
-    map_into<T, T>(*this, x, 1, [](T v) { return v; });
+    const StridedLoop<2> loop(shape_, {this, &x});
+    T* const y = mutable_data<T>();
+    const T* const a = x.data<T>();
+    loop.run(1, [&](const auto& offset, int64_t n, const auto& stride) {
+      T* const to = y + offset[0];
+      const T* const from = a + offset[1];
+      if (stride[0] == 1 && stride[1] == 1) {
+        std::copy_n(from, n, to);
+      } else {
+        for (int64_t i = 0; i < n; ++i) {
+          to[i * stride[0]] = from[i * stride[1]];
+        }
+      }
+    });
   });
   return *this;
 }
@@ -182,7 +201,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, Scalar value) {
   if (m.dtype() != kBool) {
     fail("masked_fill_", "mask must have dtype bool, got ", m.dtype());
   }
-  const StridedLoop<2> loop(shape_, {strides_, broadcast_strides(m, shape_)});
+  const StridedLoop<2> loop(shape_, {this, &m});
   visit_dtype(dtype_, [&]<typename T>(TypeTag<T>) {
     const T v = value.as<T>("masked_fill_");
     T* const y = mutable_data<T>();

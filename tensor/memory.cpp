@@ -3,33 +3,40 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <mutex>
 #include <new>
-#include <vector>
+
+#include "tensor/per_thread.h"
 
 namespace heed {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-// Blocks come in classes, four to each power of two (64, 80, 96, 112, 128,
-// 160, ...), so at most a fifth of a block is unused and a freed block serves
-// every later tensor of about its size.
-constexpr int kClasses = 4 * 58;
-constexpr size_t kSmallest = 64;
+// Blocks come in classes: multiples of 64 bytes up to 1 KiB, then four to each
+// power of two, so at most a fifth of a bigger block is unused and a freed
+// block serves every later tensor of about its size.
+constexpr size_t kSmall = 1024;
+constexpr int kSmallClasses = kSmall / 64;
+constexpr int kClasses = kSmallClasses + 4 * 51;
 
 int class_of(size_t bytes) {
-  bytes = std::max(bytes, kSmallest);
+  if (bytes <= kSmall) {
+    return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / 64);
+  }
   const int log2 = std::bit_width(bytes - 1) - 1;  // bytes in (2^log2, 2^+1]
   const size_t quarter = size_t{1} << (log2 - 2);
   const size_t quarters = (bytes + quarter - 1) / quarter;  // 5 .. 8
-  return 4 * (log2 - 5) + static_cast<int>(quarters) - 5;
+  return kSmallClasses + 4 * (log2 - 10) + static_cast<int>(quarters) - 5;
 }
 
 size_t class_bytes(int index) {
-  const int log2 = index / 4 + 5;
-  const size_t bytes = (size_t{1} << (log2 - 2)) * (index % 4 + 5);
-  return (bytes + 63) / 64 * 64;
+  if (index < kSmallClasses) {
+    return 64 * (static_cast<size_t>(index) + 1);
+  }
+  const int above = index - kSmallClasses;
+  return (size_t{1} << (above / 4 + 8)) * (above % 4 + 5);
 }
 
 // Under AddressSanitizer nothing is cached: each use after free is seen.
@@ -45,10 +52,66 @@ constexpr bool kCaching = true;
 constexpr bool kCaching = true;
 #endif
 
+// Free blocks of one class, each holding the address of the next one.
+class FreeList {
+ public:
+  int64_t size() const { return size_; }
+  void push(void* block) {
+    first_ = new (block) Link{first_};
+    ++size_;
+  }
+  void* pop() {
+    Link* const block = first_;
+    first_ = block->next;
+    --size_;
+    return block;
+  }
+
+ private:
+  struct Link {
+    Link* next;
+  };
+  Link* first_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// What all threads share.
 struct Pool {
   std::mutex mutex;
-  std::array<std::vector<void*>, kClasses> free_blocks;
+  std::array<FreeList, kClasses> free_blocks;
   MemoryStats stats;
+
+  // The callers of these hold the mutex.
+
+  void* take(int index) {
+    if (free_blocks[index].size() > 0) {
+      stats.cached_bytes -= static_cast<int64_t>(class_bytes(index));
+      return free_blocks[index].pop();
+    }
+    try {
+      return ::operator new(class_bytes(index), kAlignment);
+    } catch (const std::bad_alloc&) {
+      release();
+      return ::operator new(class_bytes(index), kAlignment);
+    }
+  }
+  void give(int index, void* block) {
+    stats.cached_bytes += static_cast<int64_t>(class_bytes(index));
+    free_blocks[index].push(block);
+  }
+  void release() {
+    for (FreeList& blocks : free_blocks) {
+      while (blocks.size() > 0) {
+        ::operator delete(blocks.pop(), kAlignment);
+      }
+    }
+    stats.cached_bytes = 0;
+  }
+  void count(int64_t bytes, int64_t most, int64_t tensors) {
+    stats.peak_bytes = std::max(stats.peak_bytes, stats.live_bytes + most);
+    stats.live_bytes += bytes;
+    stats.live_tensors += tensors;
+  }
 };
 
 // Never destroyed: tensors with static lifetime may outlive it.
@@ -57,34 +120,162 @@ Pool& pool() {
   return *instance;
 }
 
-void release_cache(Pool& p) {
-  for (std::vector<void*>& blocks : p.free_blocks) {
-    for (void* block : blocks) {
-      ::operator delete(block, kAlignment);
+// What one thread keeps for itself: free small blocks, and counts that it has
+// not told the pool yet.
+class Local {
+ public:
+  void* take(int index) {
+    if (blocks_[index].size() == 0) {
+      return refill(index);
     }
-    blocks.clear();
+    cached_bytes_.add(-static_cast<int64_t>(class_bytes(index)));
+    return blocks_[index].pop();
   }
-  p.stats.cached_bytes = 0;
+  void give(int index, void* block) {
+    const auto bytes = static_cast<int64_t>(class_bytes(index));
+    cached_bytes_.add(bytes);
+    blocks_[index].push(block);
+    if (blocks_[index].size() * bytes > kKept) {
+      spill(index, kKept / bytes / 2);
+    }
+  }
+  void count(int64_t bytes, int64_t tensors) {
+    live_tensors_.add(tensors);
+    live_bytes_.add(bytes);
+    most_bytes_ = std::max(most_bytes_, live_bytes_.get());
+    if (std::abs(live_bytes_.get()) > kUntold) {
+      tell();
+    }
+  }
+  /// Brings the pool's counts up to date.
+  void tell() {
+    Pool& p = pool();
+    const std::lock_guard lock(p.mutex);
+    p.count(live_bytes_.get(), most_bytes_, live_tensors_.get());
+    live_bytes_.set(0);
+    most_bytes_ = 0;
+    live_tensors_.set(0);
+  }
+  /// Gives all free blocks to the pool.
+  void spill() {
+    for (int index = 0; index < kSmallClasses; ++index) {
+      spill(index, 0);
+    }
+  }
+  void retire() {
+    tell();
+    spill();
+  }
+  /// Adds what the pool has not been told to `stats`.
+  void add_to(MemoryStats& stats) const {
+    stats.live_bytes += live_bytes_.get();
+    stats.live_tensors += live_tensors_.get();
+    stats.cached_bytes += cached_bytes_.get();
+  }
+
+ private:
+  static constexpr int64_t kKept = 1 << 20;    // bytes of each class
+  static constexpr int64_t kUntold = 1 << 16;  // bytes
+  static constexpr int kRefill = 32;           // blocks
+
+  // One block to use, and some more if the pool has them.
+  [[gnu::noinline]] void* refill(int index) {
+    Pool& p = pool();
+    const std::lock_guard lock(p.mutex);
+    for (int i = 0; i < kRefill && p.free_blocks[index].size() > 1; ++i) {
+      blocks_[index].push(p.take(index));
+      cached_bytes_.add(static_cast<int64_t>(class_bytes(index)));
+    }
+    return p.take(index);
+  }
+  [[gnu::noinline]] void spill(int index, int64_t kept) {
+    Pool& p = pool();
+    const std::lock_guard lock(p.mutex);
+    while (blocks_[index].size() > kept) {
+      p.give(index, blocks_[index].pop());
+      cached_bytes_.add(-static_cast<int64_t>(class_bytes(index)));
+    }
+  }
+
+  std::array<FreeList, kSmallClasses> blocks_;
+  OwnCount live_bytes_;
+  int64_t most_bytes_ = 0;  // highest live_bytes_
+  OwnCount live_tensors_;
+  OwnCount cached_bytes_;
+};
+
+Local* local() { return PerThread<Local>::get(); }
+
+void* take(int index) {
+  if (index < kSmallClasses) {
+    if (Local* const mine = local()) {
+      return mine->take(index);
+    }
+  }
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  return p.take(index);
+}
+
+void give(int index, void* block) noexcept {
+  if (!kCaching) {
+    ::operator delete(block, kAlignment);
+    return;
+  }
+  if (index < kSmallClasses) {
+    if (Local* const mine = local()) {
+      mine->give(index, block);
+      return;
+    }
+  }
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  p.give(index, block);
+}
+
+void count(int index, int64_t tensors) {
+  const int64_t bytes = tensors * static_cast<int64_t>(class_bytes(index));
+  if (Local* const mine = local()) {
+    mine->count(bytes, tensors);
+  } else {
+    Pool& p = pool();
+    const std::lock_guard lock(p.mutex);
+    p.count(bytes, bytes, tensors);
+  }
+}
+
+void tell() {
+  if (Local* const mine = local()) {
+    mine->tell();
+  }
 }
 
 }  // namespace
 
 MemoryStats memory_stats() {
+  tell();
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
-  return p.stats;
+  MemoryStats stats = p.stats;
+  PerThread<Local>::for_each([&](const Local& of) { of.add_to(stats); });
+  stats.peak_bytes = std::max(stats.peak_bytes, stats.live_bytes);
+  return stats;
 }
 
 void reset_peak_memory() {
+  const MemoryStats stats = memory_stats();
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
-  p.stats.peak_bytes = p.stats.live_bytes;
+  p.stats.peak_bytes = stats.live_bytes;
 }
 
 void empty_cache() {
+  if (Local* const mine = local()) {
+    mine->spill();
+  }
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
-  release_cache(p);
+  p.release();
 }
 
 void* pool_allocate(size_t bytes) {
@@ -92,46 +283,21 @@ void* pool_allocate(size_t bytes) {
     throw std::bad_alloc();
   }
   const int index = class_of(bytes);
-  const size_t size = class_bytes(index);
-  Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
-  std::vector<void*>& blocks = p.free_blocks[index];
-  void* block = nullptr;
-  if (!blocks.empty()) {
-    block = blocks.back();
-    blocks.pop_back();
-    p.stats.cached_bytes -= static_cast<int64_t>(size);
-  } else {
-    try {
-      block = ::operator new(size, kAlignment);
-    } catch (const std::bad_alloc&) {
-      release_cache(p);
-      block = ::operator new(size, kAlignment);
-    }
-  }
-  p.stats.live_bytes += static_cast<int64_t>(size);
-  p.stats.peak_bytes = std::max(p.stats.peak_bytes, p.stats.live_bytes);
-  ++p.stats.live_tensors;
+  void* const block = take(index);
+  count(index, 1);
   return block;
 }
 
 void pool_free(void* block, size_t bytes) noexcept {
   const int index = class_of(bytes);
-  const auto size = static_cast<int64_t>(class_bytes(index));
-  Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
-  p.stats.live_bytes -= size;
-  --p.stats.live_tensors;
-  if (kCaching) {
-    try {
-      p.free_blocks[index].push_back(block);
-      p.stats.cached_bytes += size;
-      return;
-    } catch (const std::bad_alloc&) {
-      // No room to remember the block: it goes back to the system.
-    }
-  }
-  ::operator delete(block, kAlignment);
+  count(index, -1);
+  give(index, block);
+}
+
+void* block_allocate(size_t bytes) { return take(class_of(bytes)); }
+
+void block_free(void* block, size_t bytes) noexcept {
+  give(class_of(bytes), block);
 }
 
 }  // namespace heed

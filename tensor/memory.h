@@ -13,18 +13,26 @@ struct MemoryStats {
   int64_t live_tensors = 0;  ///< Storages alive; views share one.
 };
 
+/// When several threads make tensors, peak_bytes may be off by 64 KiB for each
+/// of them; all else is exact.
 MemoryStats memory_stats();
 /// Counts peak_bytes anew from what is live now.
 void reset_peak_memory();
 
-/// Gives the cached bytes back to the system.
+/// Gives the cached bytes back to the system, but for what other threads than
+/// the caller's keep at hand for themselves: small blocks, a few MiB at most.
 void empty_cache();
 
-/// A block of at least `bytes` bytes, aligned to 64, out of the caching pool.
-/// Throws std::bad_alloc. Thread-safe, as all functions here.
+/// A block of at least `bytes` bytes, aligned to 64, out of the caching pool,
+/// counted as a tensor's. Throws std::bad_alloc. Thread-safe, as all functions
+/// here.
 void* pool_allocate(size_t bytes);
-
 /// Takes back what pool_allocate(bytes) gave.
 void pool_free(void* block, size_t bytes) noexcept;
+
+/// As pool_allocate for what is no tensor, and not counted.
+void* block_allocate(size_t bytes);
+/// Takes back what block_allocate(bytes) gave.
+void block_free(void* block, size_t bytes) noexcept;
 
 }  // namespace heed

@@ -6,35 +6,27 @@
 #include "tensor/error.h"
 
 namespace heed {
-namespace {
 
-void check_rank(int64_t rank) {
-  if (rank > kMaxRank) {
-    fail("Shape", "at most ", kMaxRank, " dimensions, got ", rank);
-  }
+void Dims::fail_rank(int64_t rank) {
+  fail("Shape", "at most ", kMaxRank, " dimensions, got ", rank);
 }
-
-}  // namespace
 
 Dims::Dims(std::initializer_list<int64_t> values)
     : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
 
 Dims::Dims(std::span<const int64_t> values) {
-  check_rank(static_cast<int64_t>(values.size()));
-  std::copy(values.begin(), values.end(), values_.begin());
-  size_ = static_cast<int64_t>(values.size());
+  for (const int64_t value : values) {
+    push_back(value);
+  }
 }
 
-void Dims::push_back(int64_t value) { insert(size_, value); }
-
 void Dims::insert(int64_t position, int64_t value) {
-  check_rank(size_ + 1);
+  push_back(value);
   std::copy_backward(
       values_.begin() + position,
-      values_.begin() + size_,
-      values_.begin() + size_ + 1);
+      values_.begin() + size_ - 1,
+      values_.begin() + size_);
   values_[position] = value;
-  ++size_;
 }
 
 void Dims::erase(int64_t position) {
@@ -47,10 +39,6 @@ void Dims::erase(int64_t position) {
 
 bool Dims::contains(int64_t value) const {
   return std::find(begin(), end(), value) != end();
-}
-
-bool operator==(const Dims& a, const Dims& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims) {

@@ -34,14 +34,31 @@ class Dims {
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
   int64_t back() const { return values_[size_ - 1]; }
-  void push_back(int64_t value);
+  void push_back(int64_t value) {
+    if (size_ == kMaxRank) {
+      fail_rank(size_ + 1);
+    }
+    values_[size_++] = value;
+  }
   void insert(int64_t position, int64_t value);
   void erase(int64_t position);
   bool contains(int64_t value) const;
 
-  friend bool operator==(const Dims& a, const Dims& b);
+  friend bool operator==(const Dims& a, const Dims& b) {
+    if (a.size_ != b.size_) {
+      return false;
+    }
+    for (int64_t i = 0; i < a.size_; ++i) {
+      if (a.values_[i] != b.values_[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
 
  private:
+  [[noreturn]] static void fail_rank(int64_t rank);
+
   std::array<int64_t, kMaxRank> values_{};
   int64_t size_ = 0;
 };

@@ -11,11 +11,6 @@ Storage::Storage(int64_t bytes) {
   block_ = new (pool_allocate(total)) Block{{1}, {0}, total};
 }
 
-void Storage::release() noexcept {
-  if (block_ != nullptr &&
-      block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    pool_free(block_, block_->bytes);
-  }
-}
+void Storage::free_block() noexcept { pool_free(block_, block_->bytes); }
 
 }  // namespace heed

@@ -42,7 +42,11 @@ class Storage {
                              : block_->version.load(std::memory_order_relaxed);
   }
   void bump_version() const {
-    block_->version.fetch_add(1, std::memory_order_relaxed);
+    if (use_count() == 1) {  // nobody else can be counting
+      block_->version.store(version() + 1, std::memory_order_relaxed);
+    } else {
+      block_->version.fetch_add(1, std::memory_order_relaxed);
+    }
   }
 
  private:
@@ -57,7 +61,15 @@ class Storage {
       block_->references.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  void release() noexcept;
+  void release() noexcept {
+    if (block_ != nullptr &&
+        // Who sees that he is the last one need not count down.
+        (block_->references.load(std::memory_order_acquire) == 1 ||
+         block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
+      free_block();
+    }
+  }
+  void free_block() noexcept;
 
   Block* block_ = nullptr;
 };

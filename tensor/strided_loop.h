@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/parallel.h"
 #include "tensor/simd.h"
@@ -9,144 +11,227 @@
 
 namespace heed {
 
-/// The strides under which `x` reads as a tensor of shape `to`: 0 where it
-/// repeats. x must be broadcastable to `to`.
-Dims broadcast_strides(const Tensor& x, const Shape& to);
+namespace detail {
+
+/// StridedLoop for any number of arrays up to kMaxArrays; compiled once.
+class StridedWalk {
+ public:
+  static constexpr size_t kMaxArrays = 4;
+
+  bool is_one_run() const { return rank_ == 1; }
+
+ protected:
+  using Strides = std::array<int64_t, kMaxArrays>;
+  using Body = void (*)(
+      const void* f, const int64_t* offset, int64_t n, const int64_t* stride);
+
+  StridedWalk(
+      const Shape& shape, const Tensor* const* tensors, size_t num_arrays);
+  StridedWalk(const Shape& shape, const Dims* strides, size_t num_arrays);
+
+  void run_rows(int64_t begin, int64_t end, Body body, const void* f) const;
+
+  int64_t numel_;
+  int64_t rank_ = 0;
+  size_t num_arrays_;
+  std::array<int64_t, kMaxRank> sizes_;  // of the merged dimensions
+  std::array<Strides, kMaxRank> strides_;
+
+ private:
+  void append(int64_t size, const Strides& strides);
+  void close();
+  void move(int64_t* offsets, int64_t d, int64_t steps) const;
+};
+
+}  // namespace detail
 
 /// A walk over N arrays of one shape in row-major order, dimensions that can be
 /// walked as one being merged first.
 template <size_t N>
-class StridedLoop {
- public:
-  using Offsets = std::array<int64_t, N>;
+class StridedLoop : private detail::StridedWalk {
+  static_assert(N <= kMaxArrays);
 
+ public:
+  /// Over tensors that broadcast to `shape`.
+  StridedLoop(const Shape& shape, const std::array<const Tensor*, N>& tensors)
+      : StridedWalk(shape, tensors.data(), N) {}
+  /// Over arrays of `shape` that have these strides.
   StridedLoop(const Shape& shape, const std::array<Dims, N>& strides)
-      : numel_(shape.numel()) {
-    for (int64_t d = 0; d < shape.size(); ++d) {
-      append(shape[d], strides, d);
-    }
-    if (rank_ == 0) {
-      sizes_[rank_++] = 1;  // a single number: one row of one element
-    }
-  }
+      : StridedWalk(shape, strides.data(), N) {}
 
   /// Whether all dimensions merged into one.
-  bool is_one_run() const { return rank_ == 1; }
+  using StridedWalk::is_one_run;
 
-  /// Calls body(offsets, count, strides) for runs of the innermost dimension:
-  /// element i of a run is at offsets[k] + i * strides[k] in array k. Runs on
+  /// Calls body(offset, count, stride) for runs of the innermost dimension:
+  /// element i of a run is at offset[k] + i * stride[k] in array k. Runs on
   /// several threads when numel * cost (simple operations an element) pays.
-  template <typename Body>
-  void run(int64_t cost, const Body& body) const {
+  template <typename F>
+  void run(int64_t cost, const F& body) const {
     parallel_for(numel_, grain_for(cost), [&](int64_t begin, int64_t end) {
-      const int64_t inner = sizes_[rank_ - 1];
-      std::array<int64_t, kMaxRank> index;
-      Offsets offsets{};
-      int64_t rest = begin;
-      for (int64_t d = rank_ - 1; d >= 0; --d) {
-        index[d] = rest % sizes_[d];
-        rest /= sizes_[d];
-        move(offsets, d, index[d]);
-      }
-      while (begin < end) {
-        const int64_t left = inner - index[rank_ - 1];
-        const int64_t count = left < end - begin ? left : end - begin;
-        body(offsets, count, strides_[rank_ - 1]);
-        begin += count;
-        if (begin < end) {
-          next_row(index, offsets);
+      if (is_one_run()) {
+        std::array<int64_t, N> offset;
+        for (size_t k = 0; k < N; ++k) {
+          offset[k] = begin * strides_[0][k];
         }
+        call(&body, offset.data(), end - begin, strides_[0].data());
+      } else {
+        run_rows(begin, end, call<F>, &body);
       }
     });
   }
 
  private:
-  void append(int64_t size, const std::array<Dims, N>& strides, int64_t d) {
-    if (size == 1) {
-      return;
-    }
-    bool merges = rank_ > 0;
-    for (size_t k = 0; k < N && merges; ++k) {
-      merges = strides_[rank_ - 1][k] == strides[k][d] * size;
-    }
-    if (merges) {
-      sizes_[rank_ - 1] *= size;
-    } else {
-      sizes_[rank_++] = size;
-    }
-    for (size_t k = 0; k < N; ++k) {
-      strides_[rank_ - 1][k] = strides[k][d];
-    }
+  template <typename F>
+  static void call(
+      const F* f, const int64_t* offset, int64_t n, const int64_t* stride) {
+    (*f)(offset, n, stride);
   }
-
-  void move(Offsets& offsets, int64_t d, int64_t steps) const {
-    for (size_t k = 0; k < N; ++k) {
-      offsets[k] += steps * strides_[d][k];
-    }
+  template <typename F>
+  static void call(
+      const void* f, const int64_t* offset, int64_t n, const int64_t* stride) {
+    call(static_cast<const F*>(f), offset, n, stride);
   }
-
-  // From anywhere in an innermost row to the start of the next one.
-  void next_row(std::array<int64_t, kMaxRank>& index, Offsets& offsets) const {
-    for (int64_t d = rank_ - 1;; --d) {
-      move(offsets, d, -index[d]);
-      index[d] = 0;
-      if (index[d - 1] + 1 < sizes_[d - 1]) {
-        ++index[d - 1];
-        move(offsets, d - 1, 1);
-        return;
-      }
-    }
-  }
-
-  int64_t numel_;
-  int64_t rank_ = 0;
-  std::array<int64_t, kMaxRank> sizes_{};
-  std::array<Offsets, kMaxRank> strides_{};  // of each merged dimension
 };
 
 namespace detail {
 
-// y[i] = f(a[i]) for runs of n elements, `step`s apart.
+// y[i] = f(a[i])
 template <typename In, typename Out, typename F>
-void map_run(int64_t n, Out* y, const In* a, const int64_t* step, F f) {
-  if (step[0] == 1 && step[1] == 1) {
+void map_run(int64_t n, Out* y, const In* a, F f) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = f(a[i]);
-    }
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      y[i * step[0]] = f(a[i * step[1]]);
-    }
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = f(a[i]);
   }
 }
 
-// y[i] = f(a[i], b[i]) likewise.
+// y[i] = f(a[i], b[i])
 template <typename In, typename Out, typename F>
-void zip_run(
-    int64_t n, Out* y, const In* a, const In* b, const int64_t* step, F f) {
-  if (step[0] == 1 && step[1] == 1 && step[2] == 1) {
+void zip_run(int64_t n, Out* y, const In* a, const In* b, F f) {
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = f(a[i], b[i]);
-    }
-  } else if (step[0] == 1 && step[1] == 1 && step[2] == 0) {
-    const In bv = *b;
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = f(a[i], bv);
-    }
-  } else if (step[0] == 1 && step[1] == 0 && step[2] == 1) {
-    const In av = *a;
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      y[i] = f(av, b[i]);
-    }
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      y[i * step[0]] = f(a[i * step[1]], b[i * step[2]]);
-    }
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = f(a[i], b[i]);
   }
+}
+
+// kKernel(args...), at the SIMD level in use if it is one of real numbers:
+// others would only make the library larger.
+template <auto kKernel, typename In, typename Out, typename... Args>
+void call_kernel(Args... args) {
+  if constexpr (std::is_floating_point_v<In> && std::is_floating_point_v<Out>) {
+    simd::call<kKernel>(args...);
+  } else {
+    kKernel(args...);
+  }
+}
+
+// Kernels walk adjacent elements. Others pass through a buffer of this size:
+// one kernel for all strides, and the same bits.
+inline constexpr int64_t kChunk = 256;
+
+// The n elements at x, `stride` apart: where they are if they are adjacent,
+// else in `buffer`.
+template <typename T>
+const T* gather(T* buffer, const T* x, int64_t n, int64_t stride) {
+  if (stride == 1) {
+    return x;
+  }
+  if (stride == 0) {
+    std::fill_n(buffer, n, *x);
+    return buffer;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    buffer[i] = x[i * stride];
+  }
+  return buffer;
+}
+
+// The n elements of `buffer` to y, `stride` apart, unless they are there.
+template <typename T>
+void scatter(const T* buffer, T* y, int64_t n, int64_t stride) {
+  if (buffer == y) {
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    y[i * stride] = buffer[i];
+  }
+}
+
+template <typename In, typename Out>
+using MapKernel = void (*)(const void* f, int64_t n, Out* y, const In* a);
+template <typename In, typename Out>
+using ZipKernel =
+    void (*)(const void* f, int64_t n, Out* y, const In* a, const In* b);
+
+// What map_into does, for all f of these types.
+template <typename In, typename Out>
+void map_elements(
+    Tensor& out,
+    const Tensor& x,
+    int64_t cost,
+    MapKernel<In, Out> kernel,
+    const void* f) {
+  const StridedLoop<2> loop(out.shape(), {&out, &x});
+  Out* const y0 = out.mutable_data<Out>();
+  const In* const a0 = x.data<In>();
+  loop.run(cost, [=](const int64_t* offset, int64_t n, const int64_t* stride) {
+    Out* y = y0 + offset[0];
+    const In* a = a0 + offset[1];
+    if (stride[0] == 1 && stride[1] == 1) {
+      kernel(f, n, y, a);
+      return;
+    }
+    Out results[kChunk];
+    In elements[kChunk];
+    for (int64_t i = 0; i < n; i += kChunk) {
+      const int64_t m = std::min(kChunk, n - i);
+      Out* const to = stride[0] == 1 ? y : results;
+      kernel(f, m, to, gather(elements, a, m, stride[1]));
+      scatter(to, y, m, stride[0]);
+      y += kChunk * stride[0];
+      a += kChunk * stride[1];
+    }
+  });
+}
+
+// What zip_into does, for all f of these types.
+template <typename In, typename Out>
+void zip_elements(
+    Tensor& out,
+    const Tensor& x,
+    const Tensor& z,
+    int64_t cost,
+    ZipKernel<In, Out> kernel,
+    const void* f) {
+  const StridedLoop<3> loop(out.shape(), {&out, &x, &z});
+  Out* const y0 = out.mutable_data<Out>();
+  const In* const a0 = x.data<In>();
+  const In* const b0 = z.data<In>();
+  loop.run(cost, [=](const int64_t* offset, int64_t n, const int64_t* stride) {
+    Out* y = y0 + offset[0];
+    const In* a = a0 + offset[1];
+    const In* b = b0 + offset[2];
+    if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1) {
+      kernel(f, n, y, a, b);
+      return;
+    }
+    Out results[kChunk];
+    In a_elements[kChunk];
+    In b_elements[kChunk];
+    for (int64_t i = 0; i < n; i += kChunk) {
+      const int64_t m = std::min(kChunk, n - i);
+      Out* const to = stride[0] == 1 ? y : results;
+      kernel(
+          f,
+          m,
+          to,
+          gather(a_elements, a, m, stride[1]),
+          gather(b_elements, b, m, stride[2]));
+      scatter(to, y, m, stride[0]);
+      y += kChunk * stride[0];
+      a += kChunk * stride[1];
+      b += kChunk * stride[2];
+    }
+  });
 }
 
 }  // namespace detail
@@ -155,14 +240,15 @@ void zip_run(
 /// itself. `cost` as in StridedLoop::run.
 template <typename In, typename Out, typename F>
 void map_into(Tensor& out, const Tensor& x, int64_t cost, const F& f) {
-  const StridedLoop<2> loop(
-      out.shape(), {out.strides(), broadcast_strides(x, out.shape())});
-  Out* const y = out.mutable_data<Out>();
-  const In* const a = x.data<In>();
-  loop.run(cost, [&](const auto& offset, int64_t n, const auto& stride) {
-    simd::call<detail::map_run<In, Out, F>>(
-        n, y + offset[0], a + offset[1], stride.data(), f);
-  });
+  detail::map_elements<In, Out>(
+      out,
+      x,
+      cost,
+      [](const void* g, int64_t n, Out* y, const In* a) {
+        detail::call_kernel<detail::map_run<In, Out, F>, In, Out>(
+            n, y, a, *static_cast<const F*>(g));
+      },
+      &f);
 }
 
 /// out = f(a, b), element by element; a and b broadcast to out's shape. `out`
@@ -170,18 +256,16 @@ void map_into(Tensor& out, const Tensor& x, int64_t cost, const F& f) {
 template <typename In, typename Out, typename F>
 void zip_into(
     Tensor& out, const Tensor& a, const Tensor& b, int64_t cost, const F& f) {
-  const StridedLoop<3> loop(
-      out.shape(),
-      {out.strides(),
-       broadcast_strides(a, out.shape()),
-       broadcast_strides(b, out.shape())});
-  Out* const y = out.mutable_data<Out>();
-  const In* const pa = a.data<In>();
-  const In* const pb = b.data<In>();
-  loop.run(cost, [&](const auto& offset, int64_t n, const auto& stride) {
-    simd::call<detail::zip_run<In, Out, F>>(
-        n, y + offset[0], pa + offset[1], pb + offset[2], stride.data(), f);
-  });
+  detail::zip_elements<In, Out>(
+      out,
+      a,
+      b,
+      cost,
+      [](const void* g, int64_t n, Out* y, const In* pa, const In* pb) {
+        detail::call_kernel<detail::zip_run<In, Out, F>, In, Out>(
+            n, y, pa, pb, *static_cast<const F*>(g));
+      },
+      &f);
 }
 
 }  // namespace heed

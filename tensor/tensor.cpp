@@ -74,13 +74,11 @@ bool Tensor::has_internal_overlap() const {
   return false;
 }
 
-void Tensor::check_type(DType wanted) const {
+void Tensor::fail_type(DType wanted) const {
   if (!defined()) {
     fail("data", "the tensor must be defined");
   }
-  if (wanted != dtype_) {
-    fail("data", "the element type must be ", dtype_, ", got ", wanted);
-  }
+  fail("data", "the element type must be ", dtype_, ", got ", wanted);
 }
 
 template <typename T>
@@ -137,29 +135,25 @@ Tensor Tensor::clone() const {
   return copy;
 }
 
-void check_defined(
-    std::string_view who, const Tensor& x, std::string_view name) {
-  if (!x.defined()) {
-    fail(who, name, " must be defined, got an empty handle");
-  }
+void detail::fail_undefined(std::string_view who, std::string_view name) {
+  fail(who, name, " must be defined, got an empty handle");
 }
 
-void check_same_dtype(std::string_view who, const Tensor& a, const Tensor& b) {
+void detail::fail_same_dtype(
+    std::string_view who, const Tensor& a, const Tensor& b) {
   check_defined(who, a, "a");
   check_defined(who, b, "b");
-  if (a.dtype() != b.dtype()) {
-    fail(
-        who,
-        "both must have one dtype, got ",
-        a.dtype(),
-        " ",
-        a.shape(),
-        " and ",
-        b.dtype(),
-        " ",
-        b.shape(),
-        "; convert one with to()");
-  }
+  fail(
+      who,
+      "both must have one dtype, got ",
+      a.dtype(),
+      " ",
+      a.shape(),
+      " and ",
+      b.dtype(),
+      " ",
+      b.shape(),
+      "; convert one with to()");
 }
 
 }  // namespace heed

@@ -30,6 +30,9 @@ class Tensor {
   Tensor(const Shape& shape, DType dtype);
 
   bool defined() const { return static_cast<bool>(storage_); }
+  /// Lets go of the numbers: defined() is false from now on, while shape,
+  /// strides and dtype stay.
+  void release() { storage_ = Storage(); }
 
   const Shape& shape() const { return shape_; }
   /// The size of one dimension; `dim` may be negative.
@@ -144,7 +147,12 @@ class Tensor {
       const Shape& shape, const Dims& strides, int64_t storage_offset) const;
 
  private:
-  void check_type(DType wanted) const;
+  void check_type(DType wanted) const {
+    if (dtype_ != wanted || !defined()) {
+      fail_type(wanted);
+    }
+  }
+  [[noreturn]] void fail_type(DType wanted) const;
 
   Storage storage_;
   int64_t offset_ = 0;  // in elements
@@ -153,11 +161,27 @@ class Tensor {
   DType dtype_ = kFloat32;
 };
 
+namespace detail {
+[[noreturn]] void fail_undefined(std::string_view who, std::string_view name);
+[[noreturn]] void fail_same_dtype(
+    std::string_view who, const Tensor& a, const Tensor& b);
+}  // namespace detail
+
 /// Throws std::invalid_argument in the name of `who` unless x is defined.
-void check_defined(
-    std::string_view who, const Tensor& x, std::string_view name = "x");
+inline void check_defined(
+    std::string_view who, const Tensor& x, std::string_view name = "x") {
+  if (!x.defined()) {
+    detail::fail_undefined(who, name);
+  }
+}
+
 /// Throws std::invalid_argument in the name of `who` unless both are defined
 /// and of one dtype.
-void check_same_dtype(std::string_view who, const Tensor& a, const Tensor& b);
+inline void check_same_dtype(
+    std::string_view who, const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined() || a.dtype() != b.dtype()) {
+    detail::fail_same_dtype(who, a, b);
+  }
+}
 
 }  // namespace heed

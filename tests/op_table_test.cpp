@@ -512,7 +512,7 @@ namespace {
 void collect_names(const Node* node, std::vector<std::string>& names) {
   if (node != nullptr && !node->is_leaf()) {
     names.push_back(node->name);
-    for (const Node::Edge& edge : node->edges) {
+    for (const Node::Edge& edge : node->edges()) {
       collect_names(edge.input.get(), names);
     }
   }

@@ -450,9 +450,15 @@ TEST_CASE("hooks: a backward pass inside a hook leaves the outer one alone") {
 TEST_CASE("record: an empty rule or an undefined result is refused at once") {
   const Variable x = leaf(1);
   const auto pass = [](const Variable& dy) { return dy; };
-  CHECK_THROWS_AS(record("f", x.value(), {{x, Rule()}}), std::invalid_argument);
+  const std::function<Variable(const Variable&)> none;
+  CHECK_THROWS_AS(record("f", x.value(), {{x, none}}), std::invalid_argument);
   CHECK_THROWS_AS(
-      record("f", x.value(), {x}, JointRule()), std::invalid_argument);
+      record(
+          "f",
+          x.value(),
+          {x},
+          std::function<std::vector<Variable>(const Variable&)>()),
+      std::invalid_argument);
   CHECK_THROWS_AS(record("f", Tensor(), {{x, pass}}), std::invalid_argument);
 }
 

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace heed {
+
+/// A number that one thread changes and others may read.
+class OwnCount {
+ public:
+  int64_t get() const { return value_.load(std::memory_order_relaxed); }
+  void set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
+  void add(int64_t n) { set(get() + n); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+/// A T for each thread of the program, so that what every operation counts or
+/// caches needs neither a lock nor an atomic read-modify-write. Other threads
+/// may look at it with for_each(), at OwnCounts for instance.
+///
+/// A T is made when its thread first asks for it; when the thread ends get()
+/// gives nullptr, then t.retire() is called, then t is gone.
+template <typename T>
+class PerThread {
+ public:
+  /// That of the calling thread; nullptr once the thread is ending.
+  static T* get() {
+    if (mine_ == nullptr && !ended_) {
+      make();
+    }
+    return mine_;
+  }
+
+  /// Calls f(t) for the T of every thread that has one; none comes or goes
+  /// meanwhile.
+  template <typename F>
+  static void for_each(const F& f) {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    for (Owner* owner = all.first; owner != nullptr; owner = owner->next) {
+      f(owner->value);
+    }
+  }
+
+ private:
+  struct Owner {
+    Owner() {
+      Registry& all = registry();
+      const std::lock_guard lock(all.mutex);
+      next = all.first;
+      all.first = this;
+      mine_ = &value;
+    }
+    ~Owner() {
+      mine_ = nullptr;
+      ended_ = true;
+      value.retire();
+      Registry& all = registry();
+      const std::lock_guard lock(all.mutex);
+      Owner** link = &all.first;
+      while (*link != this) {
+        link = &(*link)->next;
+      }
+      *link = next;
+    }
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+
+    T value;
+    Owner* next;
+  };
+
+  struct Registry {
+    std::mutex mutex;
+    Owner* first = nullptr;
+  };
+
+  // Never destroyed: threads may outlive static objects.
+  static Registry& registry() {
+    static Registry* const instance = new Registry;
+    return *instance;
+  }
+
+  [[gnu::noinline]] static void make() {
+    static thread_local Owner owner;
+    static_cast<void>(owner);
+  }
+
+  // Plain values, so that looking at them costs no more than at a static.
+  static inline constinit thread_local T* mine_ = nullptr;
+  static inline constinit thread_local bool ended_ = false;
+};
+
+}  // namespace heed
