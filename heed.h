@@ -3,6 +3,8 @@
 // Everything that programs use. Each header may be included alone as well.
 
 #include "autograd/activation.h"
+#include "autograd/attention.h"
+#include "autograd/composed_gradients.h"
 #include "autograd/cross_entropy.h"
 #include "autograd/dropout.h"
 #include "autograd/elementwise.h"
@@ -15,6 +17,7 @@
 #include "autograd/linear.h"
 #include "autograd/losses.h"
 #include "autograd/matmul.h"
+#include "autograd/multi_head_attention.h"
 #include "autograd/print.h"
 #include "autograd/record.h"
 #include "autograd/reduction.h"
@@ -26,7 +29,6 @@
 #include "nn/activation.h"
 #include "nn/additive_attention.h"
 #include "nn/attention.h"
-#include "nn/attention_mask.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/evaluation.h"
@@ -54,6 +56,8 @@
 #include "optim/schedule.h"
 #include "optim/sgd.h"
 #include "tensor/activation.h"
+#include "tensor/attention.h"
+#include "tensor/attention_mask.h"
 #include "tensor/comparison.h"
 #include "tensor/config.h"
 #include "tensor/creation.h"

@@ -32,10 +32,10 @@ AttentionResult Attention::forward(
       heads,
       query.dtype());
   Variable s = scores(query, key);  // [B, T, S]
-  if (mask.hidden.defined()) {
+  if (mask.padding.defined()) {
     s = masked_fill(
         s,
-        mask.hidden.squeeze(1),  // [B, 1, S]
+        mask.padding.unsqueeze(1),  // [B, 1, S]
         -std::numeric_limits<double>::infinity());
   }
   const Variable weights = softmax(s, -1);

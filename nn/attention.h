@@ -1,7 +1,7 @@
 #pragma once
 
+#include "autograd/attention.h"
 #include "nn/module.h"
-#include "nn/scaled_dot_product_attention.h"
 
 namespace heed {
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "autograd/linear.h"
+#include "autograd/multi_head_attention.h"
 #include "autograd/reduction.h"
 #include "nn/init.h"
 #include "tensor/creation.h"
@@ -108,27 +109,31 @@ std::vector<Variable> MultiHeadAttention::project_heads(
   return heads;
 }
 
-AttentionResult MultiHeadAttention::attend_heads(
-    const Variable& q,
-    const Variable& k,
-    const Variable& v,
-    const MultiHeadAttentionCall& call) const {
-  AttentionResult heads = scaled_dot_product_attention(
-      q,
-      k,
-      v,
-      {.mask = call.mask,
-       .dropout = is_training() ? dropout_ : 0,
-       .generator = generator_,
-       .need_weights = call.need_weights});
-  const Variable joined = heads.output
-                              .transpose(1, 2)  // [B, T, num_heads, head_dim]
-                              .reshape({q.size(0), q.size(2), d_model_});
-  AttentionResult result{out_proj_(joined), heads.weights};
-  if (call.need_weights && call.average_weights) {
-    result.weights = mean(result.weights, 1);  // [B, T, S]
+AttentionOptions MultiHeadAttention::attention_options(
+    const AttentionMaskOptions& mask, const Shape& scores) const {
+  AttentionOptions options{
+      .mask = make_attention_mask(
+          "MultiHeadAttention", mask, scores, in_proj_weight_.dtype())};
+  if (is_training() && dropout_ > 0) {
+    options.dropout = dropout_;
+    options.start = generator_.reserve(scores.numel());
   }
-  return result;
+  return options;
+}
+
+Variable MultiHeadAttention::attend_cached(
+    const Variable& q,
+    const KeyValueCache& cache,
+    const AttentionMaskOptions& mask) const {
+  const Variable heads = attention(
+      q,
+      cache.key(),
+      cache.value(),
+      attention_options(
+          mask, {q.size(0), num_heads_, q.size(2), cache.length()}));
+  return out_proj_(heads
+                       .transpose(1, 2)  // [B, T, num_heads, head_dim]
+                       .reshape({q.size(0), q.size(2), d_model_}));
 }
 
 AttentionResult MultiHeadAttention::forward(
@@ -151,19 +156,21 @@ AttentionResult MultiHeadAttention::forward(
         " and ",
         value.shape());
   }
-  if (key.node() == value.node()) {
-    if (query.node() == key.node()) {
-      const auto qkv = project_heads(query, 0, 3);
-      return attend_heads(qkv[0], qkv[1], qkv[2], call);
-    }
-    const auto kv = project_heads(key, 1, 2);
-    return attend_heads(project_heads(query, 0, 1)[0], kv[0], kv[1], call);
+  const AttentionOptions options = attention_options(
+      call.mask, {query.size(0), num_heads_, query.size(1), key.size(1)});
+  const auto attend = [&](auto f) {
+    return f(
+        query, key, value, in_proj_weight_, in_proj_bias_, num_heads_, options);
+  };
+  if (!call.need_weights) {
+    return {out_proj_(attend(multi_head_attention)), {}};
   }
-  return attend_heads(
-      project_heads(query, 0, 1)[0],
-      project_heads(key, 1, 1)[0],
-      project_heads(value, 2, 1)[0],
-      call);
+  AttentionResult result = attend(multi_head_attention_with_weights);
+  result.output = out_proj_(result.output);
+  if (call.average_weights) {
+    result.weights = mean(result.weights, 1);  // [B, T, S]
+  }
+  return result;
 }
 
 Variable MultiHeadAttention::step(
@@ -173,14 +180,10 @@ Variable MultiHeadAttention::step(
   check_input("x", x);
   const auto qkv = project_heads(x, 0, 3);
   cache.append(qkv[1].value(), qkv[2].value());
-  return attend_heads(
-             qkv[0],
-             cache.key(),
-             cache.value(),
-             {.mask =
-                  {.key_padding_mask = key_padding_mask,
-                   .is_causal = x.size(1) > 1}})
-      .output;
+  return attend_cached(
+      qkv[0],
+      cache,
+      {.key_padding_mask = key_padding_mask, .is_causal = x.size(1) > 1});
 }
 
 KeyValueCache MultiHeadAttention::project(const Variable& memory) const {
@@ -201,12 +204,10 @@ Variable MultiHeadAttention::attend(
         "MultiHeadAttention",
         "the cache must be project()'s, got an empty one");
   }
-  return attend_heads(
-             project_heads(query, 0, 1)[0],
-             cache.key(),
-             cache.value(),
-             {.mask = {.key_padding_mask = key_padding_mask}})
-      .output;
+  return attend_cached(
+      project_heads(query, 0, 1)[0],
+      cache,
+      {.key_padding_mask = key_padding_mask});
 }
 
 std::string MultiHeadAttention::describe() const {

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "nn/attention_mask.h"
+#include "autograd/attention.h"
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/module.h"
-#include "nn/scaled_dot_product_attention.h"
 
 namespace heed {
 
@@ -85,11 +84,13 @@ class MultiHeadAttention : public Module {
   /// cut into heads: [B, num_heads, T, head_dim].
   std::vector<Variable> project_heads(
       const Variable& x, int64_t first, int64_t count) const;
-  AttentionResult attend_heads(
+  AttentionOptions attention_options(
+      const AttentionMaskOptions& mask, const Shape& scores) const;
+  /// The attention of q [B, num_heads, T, head_dim] over the cache, projected.
+  Variable attend_cached(
       const Variable& q,
-      const Variable& k,
-      const Variable& v,
-      const MultiHeadAttentionCall& call) const;
+      const KeyValueCache& cache,
+      const AttentionMaskOptions& mask) const;
 
   int64_t d_model_;
   int64_t num_heads_;

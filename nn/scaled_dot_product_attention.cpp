@@ -1,13 +1,5 @@
 #include "nn/scaled_dot_product_attention.h"
 
-#include <cmath>
-#include <limits>
-
-#include "autograd/dropout.h"
-#include "autograd/elementwise.h"
-#include "autograd/matmul.h"
-#include "autograd/softmax.h"
-
 namespace heed {
 
 AttentionResult scaled_dot_product_attention(
@@ -33,22 +25,13 @@ AttentionResult scaled_dot_product_attention(
     fail(kWho, "dropout must be in [0, 1], got ", options.dropout);
   }
   const Shape shape({q.size(0), q.size(1), q.size(2), k.size(2)});
-  const AttentionMask mask =
-      make_attention_mask(kWho, options.mask, shape, q.dtype());
-  const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-  Variable scores = matmul(q * scale, k.transpose(-2, -1));  // [B, H, T, S]
-  if (mask.added.defined()) {
-    scores = scores + mask.added;
-  }
-  if (mask.hidden.defined()) {
-    scores = masked_fill(
-        scores, mask.hidden, -std::numeric_limits<double>::infinity());
-  }
-  const Variable weights = softmax(scores, -1);
-  const Variable kept =
-      options.dropout > 0 ? dropout(weights, options.dropout, options.generator)
-                          : weights;
-  return {matmul(kept, v), options.need_weights ? weights : Variable()};
+  const AttentionOptions fused{
+      .mask = make_attention_mask(kWho, options.mask, shape, q.dtype()),
+      .dropout = options.dropout,
+      .start = options.dropout > 0 ? options.generator.reserve(shape.numel())
+                                   : GeneratorState()};
+  return options.need_weights ? attention_with_weights(q, k, v, fused)
+                              : AttentionResult{attention(q, k, v, fused), {}};
 }
 
 }  // namespace heed

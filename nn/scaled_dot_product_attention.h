@@ -1,7 +1,6 @@
 #pragma once
 
-#include "autograd/variable.h"
-#include "nn/attention_mask.h"
+#include "autograd/attention.h"
 #include "tensor/generator.h"
 
 namespace heed {
@@ -13,19 +12,13 @@ struct ScaledDotProductOptions {
   bool need_weights = false;
 };
 
-struct AttentionResult {
-  Variable output;
-  /// What each query made of each key; rows sum to 1, or are 0 when every key
-  /// is hidden. Undefined unless asked for.
-  Variable weights;
-};
-
 /// Attention of queries over keys (Vaswani et al. 2017, arXiv:1706.03762, eq.
 /// 1):
 ///
 ///     output = softmax(q k^T / sqrt(head_dim) + mask) v
 ///
-/// A query that may see no key gets zeros, and gives zero gradient.
+/// The weights are never kept, and take no memory, unless they are asked for. A
+/// query that may see no key gets zeros, and gives zero gradient.
 ///
 /// Shape: q [B, num_heads, T, head_dim], k and v [B, num_heads, S, head_dim]
 ///        -> output [B, num_heads, T, head_dim], weights [B, num_heads, T, S]

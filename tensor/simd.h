@@ -57,22 +57,28 @@ template <auto kKernel, typename... Args>
 
 }  // namespace detail
 
+/// As call() below, with a kernel for each level: of its own tile sizes, say.
+template <auto kBaseline, auto kAvx2, auto kAvx512, typename... Args>
+auto call_own(Args... args) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  switch (level()) {
+    case Level::avx512:
+      return detail::call_avx512<kAvx512>(args...);
+    case Level::avx2:
+      return detail::call_avx2<kAvx2>(args...);
+    case Level::baseline:
+      break;
+  }
+#endif
+  return kBaseline(args...);
+}
+
 /// kKernel(args...) at the level in use; kKernel is a function, and arguments
 /// go by value. What it calls must be inline to be compiled for that level too:
 /// g++ then inlines it whatever its size.
 template <auto kKernel, typename... Args>
 auto call(Args... args) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  switch (level()) {
-    case Level::avx512:
-      return detail::call_avx512<kKernel>(args...);
-    case Level::avx2:
-      return detail::call_avx2<kKernel>(args...);
-    case Level::baseline:
-      break;
-  }
-#endif
-  return kKernel(args...);
+  return call_own<kKernel, kKernel, kKernel>(args...);
 }
 
 }  // namespace heed::simd

@@ -125,6 +125,7 @@ Rows elementwise_rows();
 Rows reduction_rows();
 Rows view_rows();
 Rows matmul_rows();
+Rows attention_rows();
 Rows indexing_rows();
 Rows normalization_rows();
 Rows loss_rows();

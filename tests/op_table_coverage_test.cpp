@@ -43,12 +43,15 @@ const std::map<std::string, std::string> kNoRow = {
 // Headers of autograd/ whose functions work on the graph, not on numbers, and
 // of tensor/ whose results have no derivative.
 const Names kNoOperations = {
+    "autograd/composed_gradients.h",
     "autograd/gradcheck.h",
     "autograd/node.h",
     "autograd/record.h",
     "autograd/rule.h",
     "autograd/rule_scope.h",
     "autograd/saved.h",
+    "autograd/saved_attention_options.h",
+    "tensor/attention_mask.h",
     "tensor/comparison.h",
     "tensor/creation.h",
     "tensor/random.h",

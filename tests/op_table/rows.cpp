@@ -10,6 +10,7 @@ const Rows& rows() {
           reduction_rows,
           view_rows,
           matmul_rows,
+          attention_rows,
           indexing_rows,
           normalization_rows,
           loss_rows}) {

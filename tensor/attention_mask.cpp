@@ -1,4 +1,4 @@
-#include "nn/attention_mask.h"
+#include "tensor/attention_mask.h"
 
 #include <limits>
 
@@ -31,22 +31,7 @@ Tensor padding_as_bool(std::string_view who, const Tensor& mask) {
       mask.dtype());
 }
 
-void hide(Tensor& hidden, const Tensor& more) {
-  hidden = hidden.defined() ? logical_or(hidden, more) : more;
-}
-
 }  // namespace
-
-Tensor causal_mask(int64_t queries, int64_t keys) {
-  Tensor mask({queries, keys}, kBool);
-  bool* const hidden = mask.mutable_data<bool>();
-  for (int64_t i = 0; i < queries; ++i) {
-    for (int64_t j = 0; j < keys; ++j) {
-      hidden[i * keys + j] = j > i + (keys - queries);
-    }
-  }
-  return mask;
-}
 
 AttentionMask make_attention_mask(
     std::string_view who,
@@ -54,6 +39,7 @@ AttentionMask make_attention_mask(
     const Shape& scores,
     DType dtype) {
   AttentionMask result;
+  result.is_causal = options.is_causal;
   if (options.key_padding_mask.defined()) {
     const Shape wanted = {scores[0], scores[3]};
     if (options.key_padding_mask.shape() != wanted) {
@@ -64,11 +50,7 @@ AttentionMask make_attention_mask(
           ", got ",
           options.key_padding_mask.shape());
     }
-    const Tensor padding = padding_as_bool(who, options.key_padding_mask);
-    hide(result.hidden, padding.unsqueeze(1).unsqueeze(1));  // [B, 1, 1, S]
-  }
-  if (options.is_causal) {
-    hide(result.hidden, causal_mask(scores[2], scores[3]));  // [T, S]
+    result.padding = padding_as_bool(who, options.key_padding_mask);
   }
   if (options.attn_mask.defined()) {
     const Tensor& mask = options.attn_mask;
@@ -81,7 +63,7 @@ AttentionMask make_attention_mask(
           mask.shape());
     }
     if (mask.dtype() == kBool) {
-      hide(result.hidden, mask);
+      result.hidden = mask;
     } else if (mask.dtype() == dtype) {
       result.added = mask;
     } else {
@@ -94,6 +76,34 @@ AttentionMask make_attention_mask(
     }
   }
   return result;
+}
+
+Tensor hidden_scores(const AttentionMask& mask, const Shape& scores) {
+  Tensor hidden;
+  const auto hide = [&hidden](const Tensor& more) {
+    hidden = hidden.defined() ? logical_or(hidden, more) : more;
+  };
+  if (mask.padding.defined()) {
+    hide(mask.padding.unsqueeze(1).unsqueeze(1));  // [B, 1, 1, S]
+  }
+  if (mask.is_causal) {
+    hide(causal_mask(scores[2], scores[3]));  // [T, S]
+  }
+  if (mask.hidden.defined()) {
+    hide(mask.hidden);
+  }
+  return hidden;
+}
+
+Tensor causal_mask(int64_t queries, int64_t keys) {
+  Tensor mask({queries, keys}, kBool);
+  bool* const hidden = mask.mutable_data<bool>();
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0; j < keys; ++j) {
+      hidden[i * keys + j] = j > i + (keys - queries);
+    }
+  }
+  return mask;
 }
 
 }  // namespace heed

@@ -17,13 +17,17 @@ struct AttentionMaskOptions {
   bool is_causal = false;
 };
 
-/// The same, ready to be applied to scores [B, num_heads, T, S].
+/// The same, checked against scores [B, num_heads, T, S].
 struct AttentionMask {
-  Tensor hidden;  ///< bool, true = not attended to; undefined when all are.
-  Tensor added;   ///< Of the scores' dtype; undefined when nothing is added.
+  Tensor padding = {};  ///< bool [B, S], true = ignored; undefined: none is.
+  /// bool, true = not attended to, and of the scores' dtype, added to them:
+  /// both broadcastable to the scores or undefined.
+  Tensor hidden = {};
+  Tensor added = {};
+  bool is_causal = false;
 };
 
-/// Checks the options against the scores they are for and merges them. Throws
+/// Checks the options against the scores they are for. Throws
 /// std::invalid_argument in the name of `who` for a mask of a wrong shape or
 /// dtype, and for a float key_padding_mask with other values than 0 and -inf.
 AttentionMask make_attention_mask(
@@ -31,6 +35,10 @@ AttentionMask make_attention_mask(
     const AttentionMaskOptions& options,
     const Shape& scores,
     DType dtype);
+
+/// All that `mask` hides of the scores, a bool that broadcasts to them;
+/// undefined when it hides nothing.
+Tensor hidden_scores(const AttentionMask& mask, const Shape& scores);
 
 /// bool [queries, keys], true where query i may not see key j: j > i + (keys -
 /// queries).

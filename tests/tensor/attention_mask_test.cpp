@@ -1,4 +1,4 @@
-#include "nn/attention_mask.h"
+#include "tensor/attention_mask.h"
 
 #include <doctest/doctest.h>
 
@@ -12,8 +12,14 @@ using namespace heed;
 
 namespace {
 
+const Shape kScores = {2, 4, 3, 5};
+
 AttentionMask made(const AttentionMaskOptions& options) {
-  return make_attention_mask("test", options, {2, 4, 3, 5}, kFloat32);
+  return make_attention_mask("test", options, kScores, kFloat32);
+}
+
+Tensor hidden(const AttentionMaskOptions& options) {
+  return hidden_scores(made(options), kScores);
 }
 
 }  // namespace
@@ -32,25 +38,33 @@ TEST_CASE("attention mask: causal lets the last query see every key") {
 }
 
 TEST_CASE("attention mask: nothing asked for, nothing to apply") {
-  CHECK_FALSE(made({}).hidden.defined());
-  CHECK_FALSE(made({}).added.defined());
+  const AttentionMask none = made({});
+  CHECK_FALSE(none.padding.defined());
+  CHECK_FALSE(none.hidden.defined());
+  CHECK_FALSE(none.added.defined());
+  CHECK_FALSE(none.is_causal);
+  CHECK_FALSE(hidden({}).defined());
 }
 
-TEST_CASE("attention mask: what hides is merged, floats are kept apart") {
+TEST_CASE("attention mask: all that hides can be merged, floats are not") {
   Tensor padding = zeros({2, 5}, kBool);
   padding.select(1, 4).fill_(1);
   Tensor own = zeros({3, 5}, kBool);
   own.select(1, 0).fill_(1);
-  const AttentionMask all =
-      made({.key_padding_mask = padding, .attn_mask = own, .is_causal = true});
+  const AttentionMaskOptions all{
+      .key_padding_mask = padding, .attn_mask = own, .is_causal = true};
   const Tensor expected = logical_or(
       logical_or(causal_mask(3, 5), own), padding.unsqueeze(1).unsqueeze(1));
-  CHECK(equal(all.hidden, expected));
-  CHECK_FALSE(all.added.defined());
+  CHECK(equal(hidden(all), expected));
+  CHECK(equal(made(all).padding, padding));
+  CHECK(equal(made(all).hidden, own));
+  CHECK(made(all).is_causal);
+  CHECK_FALSE(made(all).added.defined());
   const Tensor floats = full({3, 5}, -1.5);
   const AttentionMask added = made({.attn_mask = floats});
   CHECK_FALSE(added.hidden.defined());
   CHECK(equal(added.added, floats));
+  CHECK_FALSE(hidden({.attn_mask = floats}).defined());
 }
 
 TEST_CASE("attention mask: padding as 0 and -inf equals padding as bool") {
@@ -59,8 +73,8 @@ TEST_CASE("attention mask: padding as 0 and -inf equals padding as bool") {
   for (const DType dtype : {kFloat32, kFloat64}) {
     const Tensor floats = zeros({2, 5}, dtype).masked_fill_(bools, -INFINITY);
     CHECK(equal(
-        made({.key_padding_mask = floats}).hidden,
-        made({.key_padding_mask = bools}).hidden));
+        hidden({.key_padding_mask = floats}),
+        hidden({.key_padding_mask = bools})));
   }
 }
 

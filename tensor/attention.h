@@ -1,0 +1,70 @@
+#pragma once
+
+#include "tensor/attention_mask.h"
+#include "tensor/generator.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+/// What stands between the scores and the weights of an attention.
+struct AttentionOptions {
+  AttentionMask mask = {};
+  double dropout = 0;  ///< Probability that a weight is dropped, in [0, 1].
+  /// The generator's state when the mask of dropout is drawn, one number for
+  /// each of [B, num_heads, T, S] in row-major order.
+  GeneratorState start = {};
+};
+
+/// Throws std::invalid_argument unless q, k, v and the masks fit.
+void check_attention(
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    const AttentionOptions& options);
+
+/// Attention of queries over keys (Vaswani et al. 2017, arXiv:1706.03762, eq.
+/// 1), written to `y`:
+///
+///     y = dropout(softmax(q k^T / sqrt(head_dim) + mask)) v
+///
+/// Done in tiles with a running maximum and sum (FlashAttention, Dao et al.
+/// 2022, arXiv:2205.14135): the scores never exist all at once, and those that
+/// is_causal or padding hide are not even computed. What a padded key holds,
+/// NaN included, changes nothing. A query that may see no key gets zeros.
+///
+/// Shape: q [B, num_heads, T, head_dim], k [B, num_heads, S, head_dim],
+///        v [B, num_heads, S, value_dim], y [B, num_heads, T, value_dim]
+///        -> what backward needs of each query, [2, B, num_heads, T]: the
+///        largest score, and 1 over the sum of exp(score - that)
+///
+/// All four may be views of any strides; elements of a head of y must be
+/// adjacent. Throws std::invalid_argument for what does not fit.
+Tensor attention_forward(
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    const AttentionOptions& options,
+    Tensor& y);
+
+/// The gradients for that of y, dy, written to dq, dk and dv; `rows` is what
+/// forward returned. With p the weights and g the gradient of p:
+///
+///     dv = dropout(p)^T dy,  g = dropout(dy v^T)
+///     ds = p * (g - sum(p * g)) = p * (g - sum(dy * y))
+///     dq = ds k / sqrt(head_dim),  dk = ds^T q / sqrt(head_dim)
+///
+/// The scores are computed again, tile by tile. dq, dk and dv are views as y.
+/// Throws std::invalid_argument for what does not fit.
+void attention_backward(
+    const Tensor& dy,
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    const Tensor& y,
+    const Tensor& rows,
+    const AttentionOptions& options,
+    Tensor& dq,
+    Tensor& dk,
+    Tensor& dv);
+
+}  // namespace heed

@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "tensor/lanes.h"
+#include "tensor/simd_register.h"
+#include "tensor/vector_math.h"
+
+/// What attention does to a tile of scores, one function a step; to be called
+/// through simd::call.
+///
+/// Tiles lie [keys, lanes], one query a lane: maxima and sums over the keys
+/// need no work across lanes, and neither k nor v has to be transposed. There
+/// are 16 or 32 lanes.
+namespace heed {
+
+inline constexpr int64_t kTileLanes = 16;  // at a time
+inline constexpr int64_t kMaxLanes = 32;
+
+namespace detail {
+
+/// a0 b0 a1 b1 ..., its first half (kHalf = 0) or its second.
+template <int kHalf, typename Vector, size_t... I>
+[[gnu::always_inline]] inline void interleave(
+    const Vector& a, const Vector& b, Vector& y, std::index_sequence<I...>) {
+  constexpr size_t kCount = sizeof...(I);
+  y = __builtin_shufflevector(
+      a, b, (kHalf * kCount / 2 + I / 2 + I % 2 * kCount)...);
+}
+
+/// y = scale x^T for a square of as many rows as a register has numbers; rows
+/// from the `last` on repeat it.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void transpose_square(
+    const T* x, int64_t x_row, int64_t last, T scale, T* y, int64_t y_row) {
+  using Register = simd::Register<T, kBytes>;
+  using Vector = typename Register::Value;
+  using InMemory = typename Register::InMemory;
+  constexpr int64_t kCount = Register::kCount;
+  constexpr std::make_index_sequence<kCount> kAll;
+  Vector rows[kCount];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kCount; ++i) {
+    const T* const row = x + (i < last ? i : last) * x_row;
+    rows[i] = scale * *reinterpret_cast<const InMemory*>(row);
+  }
+  // Interleaving the halves log2(kCount) times brings element j of row i to
+  // element i of row j.
+#pragma GCC unroll 4
+  for (int64_t done = 1; done < kCount; done *= 2) {
+    Vector next[kCount];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kCount / 2; ++i) {
+      const Vector& a = rows[i];
+      const Vector& b = rows[i + kCount / 2];
+      interleave<0>(a, b, next[2 * i], kAll);
+      interleave<1>(a, b, next[2 * i + 1], kAll);
+    }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kCount; ++i) {
+      rows[i] = next[i];
+    }
+  }
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kCount; ++i) {
+    *reinterpret_cast<InMemory*>(y + i * y_row) = rows[i];
+  }
+}
+
+}  // namespace detail
+
+/// y [width, lanes] = scale x^T for x [n, width], 0 < n <= lanes. Lanes from n
+/// on repeat the last row.
+template <typename T, int kBytes>
+void transpose_rows(
+    const T* x,
+    int64_t row,
+    int64_t n,
+    int64_t width,
+    int64_t lanes,
+    T scale,
+    T* y) {
+  constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
+  const int64_t whole = width - width % kCount;
+  for (int64_t q = 0; q < lanes; q += kCount) {
+    const int64_t first = std::min(q, n - 1);
+    for (int64_t d = 0; d < whole; d += kCount) {
+      detail::transpose_square<T, kBytes>(
+          x + first * row + d,
+          row,
+          n - 1 - first,
+          scale,
+          y + d * lanes + q,
+          lanes);
+    }
+  }
+  for (int64_t d = whole; d < width; ++d) {
+    for (int64_t q = 0; q < lanes; ++q) {
+      y[d * lanes + q] = scale * x[std::min(q, n - 1) * row + d];
+    }
+  }
+}
+
+/// Of each query so far.
+template <typename T>
+struct Running {
+  alignas(64) T most[kMaxLanes];     // largest score
+  alignas(64) T total[kMaxLanes];    // sum of exp(score - most)
+  alignas(64) T rescale[kMaxLanes];  // what sums so far are to be times
+};
+
+/// One more tile of scores: s becomes exp(s - most).
+template <typename T>
+void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
+  for (int64_t c = 0; c < lanes; c += kTileLanes) {
+    T* const most = running->most + c;
+    T* const total = running->total + c;
+    T* const rescale = running->rescale + c;
+    T now[kTileLanes];
+    for (int64_t l = 0; l < kTileLanes; ++l) {
+      now[l] = most[l];
+    }
+    for (int64_t r = 0; r < keys; ++r) {
+      const T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        now[l] = x[l] > now[l] ? x[l] : now[l];
+      }
+    }
+    T shift[kTileLanes];
+#pragma omp simd
+    for (int64_t l = 0; l < kTileLanes; ++l) {
+      // -inf - -inf would be NaN where no key was seen yet.
+      shift[l] = now[l] == -std::numeric_limits<T>::infinity() ? T(0) : now[l];
+      rescale[l] = vector_math::exp(most[l] - shift[l]);
+      most[l] = now[l];
+    }
+    for (int64_t r = 0; r < keys; ++r) {
+      T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        x[l] = vector_math::exp(x[l] - shift[l]);
+      }
+    }
+    T sum[kTileLanes] = {};
+    for (int64_t r = 0; r < keys; ++r) {
+      const T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        sum[l] += x[l];
+      }
+    }
+#pragma omp simd
+    for (int64_t l = 0; l < kTileLanes; ++l) {
+      total[l] = total[l] * rescale[l] + sum[l];
+    }
+  }
+}
+
+/// Scores s become weights, given what forward said of each query.
+template <typename T>
+void weights_tile(
+    T* s, int64_t keys, int64_t lanes, const T* most, const T* inverse) {
+  for (int64_t r = 0; r < keys; ++r) {
+    for (int64_t c = 0; c < lanes; c += kTileLanes) {
+      T* const x = s + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        x[l] = vector_math::exp(x[l] - most[c + l]) * inverse[c + l];
+      }
+    }
+  }
+}
+
+/// ds = scale p * (g - mean), mean being the weights' mean of g; over p.
+template <typename T>
+void score_gradients_tile(
+    T* p, const T* g, int64_t keys, int64_t lanes, const T* mean, T scale) {
+  for (int64_t r = 0; r < keys; ++r) {
+    for (int64_t c = 0; c < lanes; c += kTileLanes) {
+      T* const x = p + r * lanes + c;
+      const T* const y = g + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        x[l] = scale * x[l] * (y[l] - mean[c + l]);
+      }
+    }
+  }
+}
+
+/// y = scale x where bit r of a lane is set in `kept`, [keys / 32, kMaxLanes],
+/// else 0.
+template <typename T>
+void drop_tile(
+    const T* x,
+    T* y,
+    int64_t keys,
+    int64_t lanes,
+    const uint32_t* kept,
+    T scale) {
+  for (int64_t r = 0; r < keys; ++r) {
+    const uint32_t bit = uint32_t{1} << r % 32;
+    for (int64_t c = 0; c < lanes; c += kTileLanes) {
+      const uint32_t* const words = kept + r / 32 * kMaxLanes + c;
+      const T* const from = x + r * lanes + c;
+      T* const to = y + r * lanes + c;
+#pragma omp simd
+      for (int64_t l = 0; l < kTileLanes; ++l) {
+        to[l] = (words[l] & bit) != 0 ? scale * from[l] : T(0);
+      }
+    }
+  }
+}
+
+/// y [n, width] *= factor [n], row by row.
+template <typename T>
+void scale_rows(T* y, int64_t row, int64_t n, int64_t width, const T* factor) {
+  for (int64_t q = 0; q < n; ++q) {
+    const T f = factor[q];
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d) {
+      y[q * row + d] *= f;
+    }
+  }
+}
+
+/// sums [n]: of a * b over each row of width elements.
+template <typename T>
+void dot_rows(
+    const T* a,
+    int64_t a_row,
+    const T* b,
+    int64_t b_row,
+    int64_t n,
+    int64_t width,
+    T* sums) {
+  for (int64_t q = 0; q < n; ++q) {
+    const T* const x = a + q * a_row;
+    const T* const y = b + q * b_row;
+    sums[q] = static_cast<T>(lane_sum(
+        width, [=](int64_t d) __attribute__((always_inline)) {
+          return x[d] * y[d];
+        }));
+  }
+}
+
+}  // namespace heed
