@@ -104,6 +104,79 @@ void transpose_rows(
   }
 }
 
+/// s [n] = scale q . k_j for the n rows k_j of k [n, width]: the scores of one
+/// query alone.
+template <typename T, int kBytes>
+void score_row(
+    const T* q,
+    const T* k,
+    int64_t row,
+    int64_t n,
+    int64_t width,
+    T scale,
+    T* s) {
+  using Register = simd::Register<T, kBytes>;
+  using Vector = typename Register::Value;
+  using InMemory = typename Register::InMemory;
+  constexpr int64_t kCount = Register::kCount;
+  constexpr std::make_index_sequence<kCount> kAll;
+  const int64_t whole = width - width % kCount;
+  for (int64_t j = 0; j < n; j += kCount) {
+    const int64_t keys = std::min(kCount, n - j);
+    const T* const key = k + j * row;
+    Vector sums[kCount];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kCount; ++i) {
+      sums[i] = Vector{};
+    }
+    for (int64_t d = 0; d < whole; d += kCount) {
+      const Vector x = *reinterpret_cast<const InMemory*>(q + d);
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kCount; ++i) {
+        const T* const y = key + std::min(i, keys - 1) * row + d;
+        sums[i] += x * *reinterpret_cast<const InMemory*>(y);
+      }
+    }
+    // Element i of the last one left is the sum over the i-th.
+#pragma GCC unroll 4
+    for (int64_t left = kCount / 2; left > 0; left /= 2) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < left; ++i) {
+        Vector even;
+        Vector odd;
+        detail::interleave<0>(sums[i], sums[i + left], even, kAll);
+        detail::interleave<1>(sums[i], sums[i + left], odd, kAll);
+        sums[i] = even + odd;
+      }
+    }
+    T out[kCount];
+    *reinterpret_cast<InMemory*>(out) = sums[0];
+    for (int64_t i = 0; i < keys; ++i) {
+      for (int64_t d = whole; d < width; ++d) {
+        out[i] += q[d] * key[i * row + d];
+      }
+      s[j + i] = scale * out[i];
+    }
+  }
+}
+
+/// s becomes exp(s - most), with `most` the largest of the row and `inverse` 1
+/// over the sum; of a row without visible keys 0, 0 and 0.
+template <typename T>
+void softmax_alone(T* s, int64_t n, T* most, T* inverse) {
+  const T largest = lane_max(s, n);
+  const T shift =
+      largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    s[j] = vector_math::exp(s[j] - shift);
+  }
+  const double total = lane_sum(
+      n, [s](int64_t j) __attribute__((always_inline)) { return s[j]; });
+  *most = shift;
+  *inverse = total == 0 ? T(0) : static_cast<T>(1 / total);
+}
+
 /// Of each query so far.
 template <typename T>
 struct Running {
