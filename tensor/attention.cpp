@@ -11,6 +11,7 @@
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
 #include "tensor/strided_loop.h"
+#include "tensor/transpose_rows.h"
 
 namespace heed {
 namespace {
