@@ -5,8 +5,8 @@
 # directory, and build/include/heed holds links to it. The installed copies
 # include <heed/nn/linear.h> themselves, so that a user's include path gets
 # nothing but include/, and their own "tensor/" or "nn/" stays theirs. Headers
-# with OpenMP pragmas are the kernels' own and are not installed: without heed's
-# compiler flags they would only warn.
+# with OpenMP pragmas, and those that include one, are the kernels' own and are
+# not installed: without heed's compiler flags they would only warn.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -29,14 +29,25 @@ set_target_properties(heed PROPERTIES
 set(heed_staged ${PROJECT_BINARY_DIR}/staged-headers)
 install(CODE "
   file(REMOVE_RECURSE \"${heed_staged}\")
-  foreach(header IN ITEMS ${heed_headers})
+  set(kernels \"#pragma omp\")  # a pattern of what only kernels may include
+  set(headers ${heed_headers})
+  set(left)
+  while(NOT headers STREQUAL left)
+    set(left \${headers})
+    foreach(header IN LISTS left)
+      file(READ \"${PROJECT_SOURCE_DIR}/\${header}\" text)
+      if(text MATCHES \"\${kernels}\")
+        list(REMOVE_ITEM headers \${header})
+        string(APPEND kernels \"|#include \\\"\${header}\\\"\")
+      endif()
+    endforeach()
+  endwhile()
+  foreach(header IN LISTS headers)
     file(READ \"${PROJECT_SOURCE_DIR}/\${header}\" text)
     string(REGEX REPLACE
            \"#include \\\"((tensor|autograd|nn|optim)/[^\\\"]+)\\\"\"
            \"#include <heed/\\\\1>\" text \"\${text}\")
-    if(NOT text MATCHES \"#pragma omp\")
-      file(WRITE \"${heed_staged}/heed/\${header}\" \"\${text}\")
-    endif()
+    file(WRITE \"${heed_staged}/heed/\${header}\" \"\${text}\")
   endforeach()")
 install(DIRECTORY ${heed_staged}/heed
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

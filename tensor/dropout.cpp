@@ -2,24 +2,29 @@
 
 #include <algorithm>
 
+#include "tensor/dropout_mask.h"
 #include "tensor/parallel.h"
-#include "tensor/philox.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
 
-// Elements 0 ... n - 1, of a batch of the draw.
+constexpr int64_t kChunk = 1024;  // elements whose words are drawn in one go
+constexpr int64_t kCost = 2;      // simple operations an element
+
 template <typename T>
-void drop_batch(
-    const uint32_t* words,
-    uint32_t lowest_kept,
-    T scale,
-    const T* x,
-    T* y,
-    int64_t n) {
+inline void drop(
+    DropoutMask<T> mask, const T* x, T* y, int64_t begin, int64_t end) {
+  uint32_t room[DropoutMask<T>::room_for(kChunk)];
+  for (; begin < end; begin += kChunk) {
+    const int64_t n = std::min(kChunk, end - begin);
+    const uint32_t* const words = mask.draw(begin, n, room);
+    const T* const from = x + begin;
+    T* const to = y + begin;
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    y[i] = words[i] >= lowest_kept ? x[i] * scale : T(0);
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = mask(words[i], from[i]);
+    }
   }
 }
 
@@ -40,38 +45,21 @@ Tensor dropout(const Tensor& x, double p, Generator& generator) {
 
 Tensor dropout(const Tensor& x, double p, const GeneratorState& start) {
   check_dropout(x, p);
-  const uint64_t threshold = probability_threshold(p);
   if (p == 0) {
     return x;
   }
   Tensor y(x.shape(), x.dtype());
-  if (threshold > UINT32_MAX) {
+  if (probability_threshold(p) > UINT32_MAX) {
     return y.zero_();
   }
   const Tensor dense = x.contiguous();
   visit_floating("dropout", x.dtype(), [&]<typename T>(TypeTag<T>) {
-    constexpr int64_t kOperationsPerWord = 8;
-    const T scale = static_cast<T>(1 / (1 - p));
-    const int64_t n = x.numel();
+    const DropoutMask<T> mask(start, p);
     const T* const from = dense.data<T>();
     T* const to = y.mutable_data<T>();
-    parallel_for(
-        (n + kPhiloxBatchWords - 1) / kPhiloxBatchWords,
-        grain_for(kPhiloxBatchWords * kOperationsPerWord),
-        [&](int64_t begin, int64_t end) {
-          uint32_t words[kPhiloxBatchWords];
-          for (int64_t batch = begin; batch < end; ++batch) {
-            const int64_t first = batch * kPhiloxBatchWords;
-            random_words(start, batch, words);
-            drop_batch(
-                words,
-                static_cast<uint32_t>(threshold),
-                scale,
-                from + first,
-                to + first,
-                std::min(kPhiloxBatchWords, n - first));
-          }
-        });
+    parallel_for(x.numel(), grain_for(kCost), [&](int64_t begin, int64_t end) {
+      simd::call<drop<T>>(mask, from, to, begin, end);
+    });
   });
   return y;
 }

@@ -8,17 +8,48 @@
 #include "tensor/error.h"
 #include "tensor/parallel.h"
 #include "tensor/philox.h"
+#include "tensor/simd.h"
 #include "tensor/vector_math.h"
 
 namespace heed {
 namespace {
 
+constexpr int kRandomBlocks = kRandomWords / 4;
+
+/// Batches begin ... end - 1 of a draw of n numbers, of `words_each` words
+/// each.
+template <int words_each, typename T, typename Convert>
+inline void fill_batches(
+    GeneratorState start,
+    T* out,
+    int64_t n,
+    int64_t begin,
+    int64_t end,
+    Convert convert) {
+  constexpr int64_t kBatch = kRandomWords / words_each;
+  uint32_t words[kRandomWords];
+  T last[kBatch];
+  for (int64_t batch = begin; batch < end; ++batch) {
+    const int64_t left = n - batch * kBatch;
+    T* to = out + batch * kBatch;
+    philox_batch<kRandomBlocks>(
+        start.offset + static_cast<uint64_t>(batch) * kRandomBlocks,
+        start.seed,
+        words);
+    convert(start, batch, words, left < kBatch ? last : to);
+    if (left < kBatch) {
+      std::copy_n(last, left, to);
+    }
+  }
+}
+
 /// Draws n numbers of `words_each` words: batch by batch, so that a number
 /// always comes out of the same instructions. convert(start, batch, words
-/// [64], values) makes a batch of values.
+/// [64], values) makes a batch of values. Nothing here is contracted to fused
+/// multiply-adds: the numbers are the same bits at every SIMD level.
 template <int words_each, typename T, typename Convert>
 void fill(T* out, int64_t n, Generator& generator, const Convert& convert) {
-  constexpr int64_t kBatch = kPhiloxBatchWords / words_each;
+  constexpr int64_t kBatch = kRandomWords / words_each;
   constexpr int64_t kOperationsPerWord = 8;
   if (n < 0 || n > INT64_MAX / (2 * words_each)) {
     fail("Generator", "a draw must have 0 <= n < 2^61 numbers, got ", n);
@@ -27,19 +58,10 @@ void fill(T* out, int64_t n, Generator& generator, const Convert& convert) {
   const int64_t batches = (n + kBatch - 1) / kBatch;
   parallel_for(
       batches,
-      grain_for(kPhiloxBatchWords * kOperationsPerWord),
+      grain_for(kRandomWords * kOperationsPerWord),
       [&](int64_t begin, int64_t end) {
-        uint32_t words[kPhiloxBatchWords];
-        T last[kBatch];
-        for (int64_t batch = begin; batch < end; ++batch) {
-          const int64_t left = n - batch * kBatch;
-          T* to = out + batch * kBatch;
-          random_words(start, batch, words);
-          convert(start, batch, words, left < kBatch ? last : to);
-          if (left < kBatch) {
-            std::copy_n(last, left, to);
-          }
-        }
+        simd::call<fill_batches<words_each, T, Convert>>(
+            start, out, n, begin, end, convert);
       });
 }
 
@@ -162,13 +184,13 @@ void fill_uniform(
       out,
       n,
       generator,
-      [&](const GeneratorState&, int64_t, const uint32_t* words, float* to) {
+      [=](const GeneratorState&, int64_t, const uint32_t* words, float* to) {
         // Locals: a load under a condition would not be vectorised.
         const float width = high - low;
         const float first = low;
         const float last = below;
 #pragma omp simd
-        for (int i = 0; i < kPhiloxBatchWords; ++i) {
+        for (int i = 0; i < kRandomWords; ++i) {
           const auto step = static_cast<int32_t>(words[i] >> 8);
           const float x = first + width * (static_cast<float>(step) * 0x1p-24f);
           to[i] = last < x ? last : x;  // the sum may round up
@@ -183,10 +205,10 @@ void fill_uniform(
       out,
       n,
       generator,
-      [&](const GeneratorState&, int64_t, const uint32_t* words, double* to) {
+      [=](const GeneratorState&, int64_t, const uint32_t* words, double* to) {
         const double width = high - low;
         const double last = below;
-        for (int i = 0; i < kPhiloxBatchWords / 2; ++i) {
+        for (int i = 0; i < kRandomWords / 2; ++i) {
           const uint64_t bits = join(words[2 * i], words[2 * i + 1]);
           const double x = low + width * unit_double(bits);
           to[i] = last < x ? last : x;
@@ -200,9 +222,9 @@ void fill_normal(
       out,
       n,
       generator,
-      [&](const GeneratorState&, int64_t, const uint32_t* words, float* to) {
+      [=](const GeneratorState&, int64_t, const uint32_t* words, float* to) {
 #pragma omp simd
-        for (int i = 0; i < kPhiloxBatchWords; i += 2) {
+        for (int i = 0; i < kRandomWords; i += 2) {
           const Pair pair = normal_pair(words[i], words[i + 1]);
           to[i] = mean + std * pair.first;
           to[i + 1] = mean + std * pair.second;
@@ -216,8 +238,8 @@ void fill_normal(
       out,
       n,
       generator,
-      [&](const GeneratorState&, int64_t, const uint32_t* words, double* to) {
-        for (int i = 0; i < kPhiloxBatchWords / 2; i += 2) {
+      [=](const GeneratorState&, int64_t, const uint32_t* words, double* to) {
+        for (int i = 0; i < kRandomWords / 2; i += 2) {
           const uint32_t* word = words + 2 * i;
           // (0, 1]: never the logarithm of 0.
           const double u = unit_double(join(word[0], word[1])) + 0x1p-53;
@@ -238,11 +260,11 @@ void fill_index(
       out,
       n,
       generator,
-      [&](const GeneratorState& start,
+      [=](const GeneratorState& start,
           int64_t batch,
           const uint32_t* words,
           int64_t* to) {
-        constexpr int kBatch = kPhiloxBatchWords / 2;
+        constexpr int kBatch = kRandomWords / 2;
         for (int i = 0; i < kBatch; ++i) {
           const uint64_t below = index_below(
               start,
@@ -260,8 +282,8 @@ void fill_bernoulli(bool* out, int64_t n, double p, Generator& generator) {
       out,
       n,
       generator,
-      [&](const GeneratorState&, int64_t, const uint32_t* words, bool* to) {
-        for (int i = 0; i < kPhiloxBatchWords; ++i) {
+      [=](const GeneratorState&, int64_t, const uint32_t* words, bool* to) {
+        for (int i = 0; i < kRandomWords; ++i) {
           to[i] = words[i] < threshold;
         }
       });
@@ -273,8 +295,8 @@ uint64_t uniform_index(
 }
 
 void random_words(const GeneratorState& start, int64_t batch, uint32_t* words) {
-  philox_batch(
-      start.offset + static_cast<uint64_t>(batch) * kPhiloxBatchBlocks,
+  simd::call<philox_batch<kRandomBlocks>>(
+      start.offset + static_cast<uint64_t>(batch) * kRandomBlocks,
       start.seed,
       words);
 }
@@ -285,11 +307,11 @@ uint64_t keep_bits(
     return 0;
   }
   const auto lowest_kept = static_cast<uint32_t>(threshold);
-  uint32_t words[kPhiloxBatchWords];
+  uint32_t words[kRandomWords];
   random_words(start, batch, words);
-  uint32_t kept[kPhiloxBatchBlocks];  // 4 bits a block
+  uint32_t kept[kRandomBlocks];  // 4 bits a block
 #pragma omp simd
-  for (int block = 0; block < kPhiloxBatchBlocks; ++block) {
+  for (int block = 0; block < kRandomBlocks; ++block) {
     const uint32_t* word = words + 4 * block;
     kept[block] = (word[0] >= lowest_kept ? 1u : 0u) |
                   (word[1] >= lowest_kept ? 2u : 0u) |
@@ -297,7 +319,7 @@ uint64_t keep_bits(
                   (word[3] >= lowest_kept ? 8u : 0u);
   }
   uint64_t bits = 0;
-  for (int block = 0; block < kPhiloxBatchBlocks; ++block) {
+  for (int block = 0; block < kRandomBlocks; ++block) {
     bits |= uint64_t{kept[block]} << (4 * block);
   }
   return bits;

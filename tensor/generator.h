@@ -95,6 +95,9 @@ uint64_t uniform_index(
 /// 1 gives 2^32.
 uint64_t probability_threshold(double p);
 
+/// Words that random_words makes at once.
+inline constexpr int64_t kRandomWords = 64;
+
 /// Words 64 batch ... 64 batch + 63 of a draw.
 void random_words(const GeneratorState& start, int64_t batch, uint32_t* words);
 

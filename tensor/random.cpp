@@ -128,13 +128,13 @@ Tensor bernoulli(const Tensor& p, Generator& generator) {
     Tensor y(p.shape(), p.dtype());
     T* const out = y.mutable_data<T>();
     const GeneratorState start = generator.reserve(n);
-    const int64_t batches = (n + kPhiloxBatchWords - 1) / kPhiloxBatchWords;
+    const int64_t batches = (n + kRandomWords - 1) / kRandomWords;
     parallel_for(batches, grain_for(1000), [&](int64_t begin, int64_t end) {
-      uint32_t words[kPhiloxBatchWords];
+      uint32_t words[kRandomWords];
       for (int64_t batch = begin; batch < end; ++batch) {
         random_words(start, batch, words);
-        const int64_t first = batch * kPhiloxBatchWords;
-        const int64_t count = std::min(kPhiloxBatchWords, n - first);
+        const int64_t first = batch * kRandomWords;
+        const int64_t count = std::min(kRandomWords, n - first);
         for (int64_t i = 0; i < count; ++i) {
           const bool happens =
               words[i] < probability_threshold(double{in[first + i]});

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "tensor/creation.h"
+#include "tensor/dropout_mask.h"
 #include "tensor/parallel.h"
 
 using namespace heed;
@@ -65,6 +67,38 @@ TEST_CASE("dropout: equal states give equal masks, later draws others") {
   CHECK(dropout(x, 0.5, b).to_vector<float>() == first);
   CHECK(dropout(x, 0.5, start).to_vector<float>() == first);
   CHECK(dropout(x, 0.5, a).to_vector<float>() != first);
+}
+
+TEST_CASE_TEMPLATE(
+    "dropout: drops the elements that keep_bits says", T, float, double) {
+  const GeneratorState start{5, 77};
+  for (const int64_t n : {1, 63, 1000, 5000}) {
+    const std::vector<T> y =
+        dropout(ones({n}, dtype_of<T>), 0.3, start).template to_vector<T>();
+    const uint64_t threshold = probability_threshold(0.3);
+    for (int64_t i = 0; i < n; ++i) {
+      const bool kept =
+          (keep_bits(start, i / 64, threshold) >> (i % 64) & 1) != 0;
+      REQUIRE(y[i] == (kept ? static_cast<T>(1 / 0.7) : T(0)));
+    }
+  }
+}
+
+TEST_CASE("dropout mask: words of any stretch are those of the whole draw") {
+  const GeneratorState start{5, 77};
+  const DropoutMask<float> mask(start, 0.3);
+  std::vector<uint32_t> all(DropoutMask<float>::room_for(1000));
+  const uint32_t* const words = mask.draw(0, 1000, all.data());
+  std::vector<uint32_t> room(DropoutMask<float>::room_for(150));
+  for (const int64_t first : {0, 1, 2, 3, 64, 129, 850}) {
+    for (const int64_t n : {0, 1, 5, 128, 150}) {
+      const uint32_t* const some = mask.draw(first, n, room.data());
+      CHECK(std::equal(some, some + n, words + first));
+      CHECK(
+          some - room.data() + n <=
+          static_cast<int64_t>(DropoutMask<float>::room_for(n)));
+    }
+  }
 }
 
 TEST_CASE("dropout: the mask goes by row-major order, not by strides") {

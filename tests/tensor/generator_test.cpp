@@ -188,6 +188,30 @@ TEST_CASE("fill: the same bits for 1, 2 and 4 threads") {
   CHECK((one == four));
 }
 
+/// FNV-1a over the bytes of the numbers.
+template <typename T>
+uint64_t hash_of(const std::vector<T>& x) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(x.data());
+  for (size_t i = 0; i < x.size() * sizeof(T); ++i) {
+    hash = (hash ^ bytes[i]) * 0x100000001b3;
+  }
+  return hash;
+}
+
+TEST_CASE("fill: the same bits at every SIMD level") {
+  Generator generator(11);
+  std::vector<float> x(10007);
+  const auto n = static_cast<int64_t>(x.size());
+  fill_normal(x.data(), n, 0.3f, 1.7f, generator);
+  CHECK(hash_of(x) == 5441623519073723503);
+  fill_uniform(x.data(), n, -0.7f, 1.9f, generator);
+  CHECK(hash_of(x) == 516147202373140615);
+  std::vector<double> wide(10007);
+  fill_uniform(wide.data(), n, -0.7, 1.9, generator);
+  CHECK(hash_of(wide) == 2708691782581766231);
+}
+
 TEST_CASE("fill: a short draw is a prefix of a long one") {
   const std::vector<float> long_floats = normals<float>(1000, 4);
   const std::vector<double> long_doubles = normals<double>(1000, 4);

@@ -26,22 +26,28 @@ TEST_CASE("philox: the known answers of Random123") {
       Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("philox: a batch is its blocks, over the carry of the counter too") {
+template <int kBlocks>
+void check_batch(uint64_t first) {
   const uint64_t key = 0x0123456789abcdef;
+  uint32_t words[4 * kBlocks];
+  simd::call<philox_batch<kBlocks>>(first, key, words + 0);
+  for (uint64_t i = 0; i < kBlocks; ++i) {
+    const uint64_t counter = first + i;
+    const std::array<uint32_t, 4> block = philox(
+        {static_cast<uint32_t>(counter),
+         static_cast<uint32_t>(counter >> 32),
+         0,
+         0},
+        {0x89abcdef, 0x01234567});
+    CHECK(std::equal(block.begin(), block.end(), words + 4 * i));
+  }
+}
+
+TEST_CASE("philox: a batch is its blocks, over the carry of the counter too") {
   for (const uint64_t first :
        {uint64_t{0}, uint64_t{0xfffffff8}, ~uint64_t{0} - 5}) {
-    uint32_t words[kPhiloxBatchWords];
-    philox_batch(first, key, words);
-    for (uint64_t i = 0; i < 16; ++i) {
-      const uint64_t counter = first + i;
-      const std::array<uint32_t, 4> block = philox(
-          {static_cast<uint32_t>(counter),
-           static_cast<uint32_t>(counter >> 32),
-           0,
-           0},
-          {0x89abcdef, 0x01234567});
-      CHECK(std::equal(block.begin(), block.end(), words + 4 * i));
-    }
+    check_batch<16>(first);
+    check_batch<32>(first);
   }
 }
 

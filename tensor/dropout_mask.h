@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/generator.h"
+#include "tensor/philox.h"
+
+namespace heed {
+
+/// What dropout does to element i of a tensor, a function of i and of the state
+/// the draw began at: for kernels that are called through simd::call. 0 < p
+/// < 1.
+template <typename T>
+class DropoutMask {
+ public:
+  /// Words of scratch that n elements need.
+  static constexpr int64_t room_for(int64_t n) { return n + kBatch + 3; }
+
+  DropoutMask(const GeneratorState& start, double p)
+      : start_(start),
+        lowest_kept_(static_cast<uint32_t>(probability_threshold(p))),
+        scale_(static_cast<T>(1 / (1 - p))) {}
+
+  /// Words that decide on elements first ... first + n - 1; somewhere in
+  /// `room`.
+  [[gnu::always_inline]] const uint32_t* draw(
+      int64_t first, int64_t n, uint32_t* room) const {
+    uint64_t block = start_.offset + static_cast<uint64_t>(first) / 4;
+    const int64_t skipped = first % 4;
+    for (int64_t done = 0; done < skipped + n; done += kBatch) {
+      philox_batch<kBlocks>(block, start_.seed, room + done);
+      block += kBlocks;
+    }
+    return room + skipped;
+  }
+
+  /// x / (1 - p), or 0 where the element is dropped.
+  [[gnu::always_inline]] T operator()(uint32_t word, T x) const {
+    return word >= lowest_kept_ ? x * scale_ : T(0);
+  }
+
+ private:
+  static constexpr int kBlocks = 32;
+  static constexpr int64_t kBatch = 4 * kBlocks;
+
+  GeneratorState start_;
+  uint32_t lowest_kept_;
+  T scale_;
+};
+
+}  // namespace heed
