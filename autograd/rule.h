@@ -86,7 +86,9 @@ class RuleSource {
       move_to_ = [](void* from, void* to) {
         new (to) Stored(std::forward<F>(*static_cast<Source*>(from)));
       };
-      if constexpr (std::is_constructible_v<Stored, std::nullptr_t>) {
+      if constexpr (
+          std::is_constructible_v<Stored, std::nullptr_t> &&
+          std::is_constructible_v<bool, const Stored&>) {
         given_ = static_cast<bool>(f);
       }
     }

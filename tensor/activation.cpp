@@ -1,5 +1,6 @@
 #include "tensor/activation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string_view>
@@ -84,7 +85,8 @@ Tensor gelu(const Tensor& x, GeluApproximation approximation) {
   return map("gelu", x, kFunction, [](auto v) {
     using T = decltype(v);
     const T inner = T(kSqrt2OverPi) * (v + T(kCubic) * v * v * v);
-    return T(0.5) * v * (1 + vector_math::tanh(inner));
+    // (1 + tanh(u)) / 2 = sigmoid(2 u), which does not cancel for u < 0.
+    return v * vector_math::sigmoid(2 * inner);
   });
 }
 
@@ -123,11 +125,12 @@ Tensor gelu_backward(
   }
   return zip("gelu_backward", dy, x, kFunction, [](auto d, auto v) {
     using T = decltype(v);
-    const T square = v * v;
-    const T t =
-        vector_math::tanh(T(kSqrt2OverPi) * (v + T(kCubic) * square * v));
+    // Farther out the slope is 0 or 1, and a larger square only overflows.
+    const T square = std::min(v * v, T(400));
+    const T inner = T(kSqrt2OverPi) * (v + T(kCubic) * square * v);
     const T slope = T(kSqrt2OverPi) * (1 + T(3 * kCubic) * square);
-    return d * T(0.5) * ((1 + t) + v * (1 - t * t) * slope);
+    const T s = vector_math::sigmoid(2 * inner);
+    return d * (s + v * 2 * s * (1 - s) * slope);
   });
 }
 

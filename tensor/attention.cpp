@@ -11,6 +11,7 @@
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
 #include "tensor/strided_loop.h"
+#include "tensor/transpose_rows.h"
 
 namespace heed {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 // Keys of a tile. The cuts depend on nothing that other queries or padding do.
 constexpr int64_t kForwardKeys = 128;
 constexpr int64_t kBackwardKeys = 64;
+// So few queries do not fill the lanes: each is then a row of its own.
+constexpr int64_t kFewQueries = 4;
 
 /// A tensor [B, num_heads, rows, width] whose rows are dense.
 template <typename T>
@@ -116,6 +119,7 @@ struct Attention {
     return padding != nullptr && padding[b * sizes.keys + j];
   }
   bool drops() const { return threshold > 0; }
+  bool goes_by_rows() const { return sizes.queries <= kFewQueries && !drops(); }
 };
 
 /// Calls f(j, n) for runs of n <= longest keys from j on that no query is
@@ -145,7 +149,9 @@ class Scratch {
  public:
   explicit Scratch(const Attention<T>& a, int64_t keys)
       : room_(
-            {(a.sizes.head_dim + a.sizes.value_dim + 2 * keys) * kMaxLanes},
+            {std::max(
+                a.sizes.keys,
+                (a.sizes.head_dim + a.sizes.value_dim + 2 * keys) * kMaxLanes)},
             dtype_of<T>),
         q(room_.mutable_data<T>()),
         dy(q + a.sizes.head_dim * kMaxLanes),
@@ -203,6 +209,33 @@ class Scratch {
   alignas(64) uint32_t kept_[kForwardKeys / 32 * kMaxLanes] = {};
 };
 
+/// Applies what masks say, but is_causal, to the scores of query i for keys j
+/// ... j + keys - 1, `step` elements apart.
+template <typename T>
+void mask_scores(
+    const Attention<T>& a,
+    const Block& block,
+    int64_t i,
+    int64_t j,
+    int64_t keys,
+    T* scores,
+    int64_t step) {
+  if (a.added.data != nullptr) {
+    const T* const added = a.added.at(block.b, block.h, i, j);
+    for (int64_t r = 0; r < keys; ++r) {
+      scores[r * step] += added[r * a.added.strides[3]];
+    }
+  }
+  if (a.hidden.data != nullptr) {
+    const bool* const hidden = a.hidden.at(block.b, block.h, i, j);
+    for (int64_t r = 0; r < keys; ++r) {
+      if (hidden[r * a.hidden.strides[3]]) {
+        scores[r * step] = -std::numeric_limits<T>::infinity();
+      }
+    }
+  }
+}
+
 /// scores [keys, lanes] of the block's queries for keys from j on, masked.
 template <typename T>
 void score_tile(
@@ -224,18 +257,9 @@ void score_tile(
        .b_row = lanes,
        .c = scores,
        .c_row = lanes});
-  const auto each = [&](const auto& mask, const auto& f) {
-    for (int64_t l = 0; mask.data != nullptr && l < block.count; ++l) {
-      const auto* const m = mask.at(block.b, block.h, block.first + l, j);
-      for (int64_t r = 0; r < keys; ++r) {
-        f(scores[r * lanes + l], m[r * mask.strides[3]]);
-      }
-    }
-  };
-  each(a.added, [](T& score, T m) { score += m; });
-  each(a.hidden, [](T& score, bool m) {
-    score = m ? -std::numeric_limits<T>::infinity() : score;
-  });
+  for (int64_t l = 0; l < block.count; ++l) {
+    mask_scores(a, block, block.first + l, j, keys, scores + l, lanes);
+  }
   if (a.is_causal) {
     const int64_t first = j - block.first - a.lead();
     for (int64_t r = std::max<int64_t>(0, 1 - first); r < keys; ++r) {
@@ -326,6 +350,54 @@ void forward_block(
   simd::call<scale_rows<T>>(out, y.row, block.count, width, running.rescale);
 }
 
+/// As forward_block, for queries that go by rows.
+template <typename T>
+void forward_rows(
+    const Attention<T>& a,
+    const Block& block,
+    Scratch<T>& scratch,
+    const Heads<T>& y,
+    T* most,
+    T* inverse) {
+  const int64_t width = a.sizes.value_dim;
+  T* const s = scratch.q;
+  for (int64_t l = 0; l < block.count; ++l) {
+    const Block row{block.b, block.h, block.first + l, 1, 1};
+    const T* const q = a.q.at(row.b, row.h, row.first);
+    T* const out = y.at(row.b, row.h, row.first);
+    const int64_t visible = a.visible_keys(row);
+    std::fill_n(s, visible, -std::numeric_limits<T>::infinity());
+    each_run(a, row, visible, [&](int64_t j, int64_t keys) {
+      simd::call_own<score_row<T, 16>, score_row<T, 32>, score_row<T, 64>>(
+          q,
+          a.k.at(row.b, row.h, j),
+          a.k.row,
+          keys,
+          a.sizes.head_dim,
+          a.scale,
+          s + j);
+      mask_scores(a, row, row.first, j, keys, s + j, 1);
+    });
+    simd::call<softmax_alone<T>>(s, visible, most + l, inverse + l);
+    std::fill_n(out, width, T(0));
+    each_run(a, row, visible, [&](int64_t j, int64_t keys) {
+      multiply(
+          {.m = 1,
+           .n = width,
+           .k = keys,
+           .a = s + j,
+           .a_row = 1,
+           .a_column = 1,
+           .b = a.v.at(row.b, row.h, j),
+           .b_row = a.v.row,
+           .c = out,
+           .c_row = y.row,
+           .add = true});
+    });
+    simd::call<scale_rows<T>>(out, y.row, 1, width, inverse + l);
+  }
+}
+
 /// What forward left and what backward is to find.
 template <typename T>
 struct Gradients {
@@ -338,12 +410,16 @@ struct Gradients {
   Heads<T> dv;
 };
 
-/// Clears the rows of dk and dv that the first block of queries does not write.
+/// Clears the rows of dk and dv that the first of some blocks does not write.
 template <typename T>
-void clear_untouched(
-    const Attention<T>& a, int64_t b, int64_t h, const Gradients<T>& g) {
+void clear_unwritten(
+    const Attention<T>& a,
+    int64_t b,
+    int64_t h,
+    int64_t first_block,
+    const Gradients<T>& g) {
   const int64_t seen =
-      a.sizes.queries == 0 ? 0 : a.visible_keys(a.block(b, h, 0));
+      a.sizes.queries == 0 ? 0 : a.visible_keys(a.block(b, h, first_block));
   for (int64_t j = 0; j < a.sizes.keys; ++j) {
     if (j >= seen || a.is_padding(b, j)) {
       std::fill_n(g.dk.at(b, h, j), a.sizes.head_dim, T(0));
@@ -352,11 +428,12 @@ void clear_untouched(
   }
 }
 
-/// Writes dq of the block, and adds to dk and dv if it is not the head's first.
+/// Writes dq of the block, and writes or adds to dk and dv.
 template <typename T>
 void backward_block(
     const Attention<T>& a,
     const Block& block,
+    bool adds,
     Scratch<T>& scratch,
     const Gradients<T>& g) {
   const int64_t b = block.b;
@@ -405,7 +482,7 @@ void backward_block(
          .b_row = g.dy.row,
          .c = g.dv.at(b, h, j),
          .c_row = g.dv.row,
-         .add = first > 0});
+         .add = adds});
     // g = dropout(dy v^T), transposed
     multiply(
         {.m = keys,
@@ -436,7 +513,7 @@ void backward_block(
          .b_row = a.q.row,
          .c = g.dk.at(b, h, j),
          .c_row = g.dk.row,
-         .add = first > 0});
+         .add = adds});
     // dq += ds k
     multiply(
         {.m = count,
@@ -570,6 +647,16 @@ int64_t cost_of_block(const Sizes& sizes, int64_t products) {
   return products * rows * (sizes.keys + 16) * (width + 16) / 16;
 }
 
+/// Into how many parts backward cuts the queries of a head, so that few heads
+/// keep many threads busy. Depends on sizes alone, as results do.
+int64_t parts_of_head(const Sizes& sizes) {
+  constexpr int64_t kEnough = 8;
+  constexpr int64_t kQueries = 4 * kMaxLanes;
+  const int64_t heads = std::max<int64_t>(1, sizes.batch * sizes.heads);
+  return std::clamp<int64_t>(
+      sizes.queries / kQueries, 1, (kEnough + heads - 1) / heads);
+}
+
 }  // namespace
 
 void check_attention(
@@ -638,7 +725,9 @@ Tensor attention_forward(
             const Block block =
                 a.block(head / sizes.heads, head % sizes.heads, item % blocks);
             const int64_t row = head * sizes.queries + block.first;
-            forward_block(a, block, scratch, out, most + row, inverse + row);
+            const auto forward =
+                a.goes_by_rows() ? forward_rows<T> : forward_block<T>;
+            forward(a, block, scratch, out, most + row, inverse + row);
           }
         });
   });
@@ -666,33 +755,55 @@ void attention_backward(
   check_view("dk", dk, k.shape(), q.dtype());
   check_view("dv", dv, v.shape(), q.dtype());
   const Inputs in = make_inputs(q, k, v, options.mask);
+  // dk and dv of a head's blocks but those of the first part, to be added.
+  const int64_t heads = sizes.batch * sizes.heads;
+  const int64_t parts = parts_of_head(sizes);
+  const auto others = [&](const Tensor& x) {
+    return Tensor(
+        {parts - 1, x.size(0), x.size(1), x.size(2), x.size(3)}, x.dtype());
+  };
+  Tensor other_dk = others(k);
+  Tensor other_dv = others(v);
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
     const Attention<T> a = prepare<T>(sizes, in, options);
     const T* const most = rows.data<T>();
-    const Gradients<T> g{
-        heads_of<T>(dense_dy),
-        heads_of<T>(y),
-        most,
-        most + rows.numel() / 2,
-        heads_of<T>(dq),
-        heads_of<T>(dk),
-        heads_of<T>(dv)};
+    std::vector<Gradients<T>> gradients;
+    for (int64_t part = 0; part < parts; ++part) {
+      Tensor part_dk = part == 0 ? dk : other_dk[part - 1];
+      Tensor part_dv = part == 0 ? dv : other_dv[part - 1];
+      gradients.push_back(
+          {heads_of<T>(dense_dy),
+           heads_of<T>(y),
+           most,
+           most + rows.numel() / 2,
+           heads_of<T>(dq),
+           heads_of<T>(part_dk),
+           heads_of<T>(part_dv)});
+    }
     const int64_t blocks = a.blocks_a_head();
     parallel_for(
-        sizes.batch * sizes.heads,
-        grain_for(blocks * cost_of_block(sizes, 5)),
-        [&](int64_t head, int64_t end) {
+        heads * parts,
+        grain_for(blocks * cost_of_block(sizes, 5) / parts),
+        [&](int64_t item, int64_t end) {
           Scratch<T> scratch(a, kBackwardKeys);
-          for (; head < end; ++head) {
-            const int64_t b = head / sizes.heads;
-            const int64_t h = head % sizes.heads;
-            clear_untouched(a, b, h, g);
-            for (int64_t i = 0; i < blocks; ++i) {
-              backward_block(a, a.block(b, h, i), scratch, g);
+          for (; item < end; ++item) {
+            const int64_t b = item / parts / sizes.heads;
+            const int64_t h = item / parts % sizes.heads;
+            const int64_t part = item % parts;
+            const int64_t first = part * blocks / parts;
+            const int64_t last = (part + 1) * blocks / parts;
+            const Gradients<T>& g = gradients[static_cast<size_t>(part)];
+            clear_unwritten(a, b, h, first, g);
+            for (int64_t i = first; i < last; ++i) {
+              backward_block(a, a.block(b, h, i), i > first, scratch, g);
             }
           }
         });
   });
+  for (int64_t part = 0; part + 1 < parts; ++part) {
+    dk.add_(other_dk[part]);
+    dv.add_(other_dv[part]);
+  }
 }
 
 }  // namespace heed

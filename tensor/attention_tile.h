@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "tensor/lanes.h"
 #include "tensor/simd_register.h"
+#include "tensor/transpose_rows.h"
 #include "tensor/vector_math.h"
 
 /// What attention does to a tile of scores, one function a step; to be called
@@ -20,88 +20,77 @@ namespace heed {
 inline constexpr int64_t kTileLanes = 16;  // at a time
 inline constexpr int64_t kMaxLanes = 32;
 
-namespace detail {
-
-/// a0 b0 a1 b1 ..., its first half (kHalf = 0) or its second.
-template <int kHalf, typename Vector, size_t... I>
-[[gnu::always_inline]] inline void interleave(
-    const Vector& a, const Vector& b, Vector& y, std::index_sequence<I...>) {
-  constexpr size_t kCount = sizeof...(I);
-  y = __builtin_shufflevector(
-      a, b, (kHalf * kCount / 2 + I / 2 + I % 2 * kCount)...);
-}
-
-/// y = scale x^T for a square of as many rows as a register has numbers; rows
-/// from the `last` on repeat it.
+/// s [n] = scale q . k_j for the n rows k_j of k [n, width]: the scores of one
+/// query alone.
 template <typename T, int kBytes>
-[[gnu::always_inline]] inline void transpose_square(
-    const T* x, int64_t x_row, int64_t last, T scale, T* y, int64_t y_row) {
+void score_row(
+    const T* q,
+    const T* k,
+    int64_t row,
+    int64_t n,
+    int64_t width,
+    T scale,
+    T* s) {
   using Register = simd::Register<T, kBytes>;
   using Vector = typename Register::Value;
   using InMemory = typename Register::InMemory;
   constexpr int64_t kCount = Register::kCount;
   constexpr std::make_index_sequence<kCount> kAll;
-  Vector rows[kCount];
-#pragma GCC unroll 16
-  for (int64_t i = 0; i < kCount; ++i) {
-    const T* const row = x + (i < last ? i : last) * x_row;
-    rows[i] = scale * *reinterpret_cast<const InMemory*>(row);
-  }
-  // Interleaving the halves log2(kCount) times brings element j of row i to
-  // element i of row j.
-#pragma GCC unroll 4
-  for (int64_t done = 1; done < kCount; done *= 2) {
-    Vector next[kCount];
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kCount / 2; ++i) {
-      const Vector& a = rows[i];
-      const Vector& b = rows[i + kCount / 2];
-      interleave<0>(a, b, next[2 * i], kAll);
-      interleave<1>(a, b, next[2 * i + 1], kAll);
-    }
+  const int64_t whole = width - width % kCount;
+  for (int64_t j = 0; j < n; j += kCount) {
+    const int64_t keys = std::min(kCount, n - j);
+    const T* const key = k + j * row;
+    Vector sums[kCount];
 #pragma GCC unroll 16
     for (int64_t i = 0; i < kCount; ++i) {
-      rows[i] = next[i];
+      sums[i] = Vector{};
     }
-  }
+    for (int64_t d = 0; d < whole; d += kCount) {
+      const Vector x = *reinterpret_cast<const InMemory*>(q + d);
 #pragma GCC unroll 16
-  for (int64_t i = 0; i < kCount; ++i) {
-    *reinterpret_cast<InMemory*>(y + i * y_row) = rows[i];
+      for (int64_t i = 0; i < kCount; ++i) {
+        const T* const y = key + std::min(i, keys - 1) * row + d;
+        sums[i] += x * *reinterpret_cast<const InMemory*>(y);
+      }
+    }
+    // Element i of the last one left is the sum over the i-th.
+#pragma GCC unroll 4
+    for (int64_t left = kCount / 2; left > 0; left /= 2) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < left; ++i) {
+        Vector even;
+        Vector odd;
+        detail::interleave<0>(sums[i], sums[i + left], even, kAll);
+        detail::interleave<1>(sums[i], sums[i + left], odd, kAll);
+        sums[i] = even + odd;
+      }
+    }
+    T out[kCount];
+    *reinterpret_cast<InMemory*>(out) = sums[0];
+    for (int64_t i = 0; i < keys; ++i) {
+      for (int64_t d = whole; d < width; ++d) {
+        out[i] += q[d] * key[i * row + d];
+      }
+      s[j + i] = scale * out[i];
+    }
   }
 }
 
-}  // namespace detail
-
-/// y [width, lanes] = scale x^T for x [n, width], 0 < n <= lanes. Lanes from n
-/// on repeat the last row.
-template <typename T, int kBytes>
-void transpose_rows(
-    const T* x,
-    int64_t row,
-    int64_t n,
-    int64_t width,
-    int64_t lanes,
-    T scale,
-    T* y) {
-  constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
-  const int64_t whole = width - width % kCount;
-  for (int64_t q = 0; q < lanes; q += kCount) {
-    const int64_t first = std::min(q, n - 1);
-    for (int64_t d = 0; d < whole; d += kCount) {
-      detail::transpose_square<T, kBytes>(
-          x + first * row + d,
-          row,
-          n - 1 - first,
-          scale,
-          y + d * lanes + q,
-          lanes);
-    }
+/// s becomes exp(s - most), with `most` the largest of the row and `inverse` 1
+/// over the sum; of a row without visible keys 0, 0 and 0.
+template <typename T>
+void softmax_alone(T* s, int64_t n, T* most, T* inverse) {
+  const T largest = lane_max(s, n);
+  const T shift =
+      largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    s[j] = vector_math::exp(s[j] - shift);
   }
-  for (int64_t d = whole; d < width; ++d) {
-    for (int64_t q = 0; q < lanes; ++q) {
-      y[d * lanes + q] = scale * x[std::min(q, n - 1) * row + d];
-    }
-  }
+  const double total = lane_sum(
+      n, [s](int64_t j) __attribute__((always_inline)) { return s[j]; });
+  *most = shift;
+  *inverse = total == 0 ? T(0) : static_cast<T>(1 / total);
 }
 
 /// Of each query so far.

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <functional>
 #include <string_view>
+#include <type_traits>
 
 #include "tensor/arithmetic.h"
 #include "tensor/creation.h"
+#include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
 
@@ -120,6 +122,41 @@ Tensor with_scalar_floating(
   });
 }
 
+// y[i] = f(a[i], b[i], c[i]) for runs of n elements, `step`s apart.
+template <typename A, typename T, typename F>
+inline void zip3_run(
+    int64_t n,
+    T* y,
+    const A* a,
+    const T* b,
+    const T* c,
+    const int64_t* step,
+    F f) {
+  const bool dense = step[0] == 1 && step[1] == 1;
+  if (dense && step[2] == 1 && step[3] == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i], b[i], c[i]);
+    }
+  } else if (dense && step[2] == 0 && step[3] == 1) {
+    const T bv = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i], bv, c[i]);
+    }
+  } else if (dense && step[2] == 1 && step[3] == 0) {
+    const T cv = *c;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = f(a[i], b[i], cv);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      y[i * step[0]] = f(a[i * step[1]], b[i * step[2]], c[i * step[3]]);
+    }
+  }
+}
+
 // y = f(a, b, c) for elements of three types; all broadcast to y's shape.
 template <typename A, typename T, typename F>
 void zip3_into(
@@ -130,38 +167,20 @@ void zip3_into(
     const F& f) {
   const StridedLoop<4> loop(out.shape(), {&out, &a, &b, &c});
   T* const y = out.mutable_data<T>();
-  const A* const pa = a.data<A>();
+  // As bytes: loads of bool are not vectorised.
+  using Loaded = std::conditional_t<std::is_same_v<A, bool>, uint8_t, A>;
+  const auto* const pa = reinterpret_cast<const Loaded*>(a.data<A>());
   const T* const pb = b.data<T>();
   const T* const pc = c.data<T>();
   loop.run(kSimple, [&](const auto& offset, int64_t n, const auto& stride) {
-    T* const yi = y + offset[0];
-    const A* const ai = pa + offset[1];
-    const T* const bi = pb + offset[2];
-    const T* const ci = pc + offset[3];
-    const bool dense = stride[0] == 1 && stride[1] == 1;
-    if (dense && stride[2] == 1 && stride[3] == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i], bi[i], ci[i]);
-      }
-    } else if (dense && stride[2] == 0 && stride[3] == 1) {
-      const T bv = *bi;
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i], bv, ci[i]);
-      }
-    } else if (dense && stride[2] == 1 && stride[3] == 0) {
-      const T cv = *ci;
-#pragma omp simd
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i] = f(ai[i], bi[i], cv);
-      }
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        yi[i * stride[0]] =
-            f(ai[i * stride[1]], bi[i * stride[2]], ci[i * stride[3]]);
-      }
-    }
+    simd::call<zip3_run<Loaded, T, F>>(
+        n,
+        y + offset[0],
+        pa + offset[1],
+        pb + offset[2],
+        pc + offset[3],
+        stride,
+        f);
   });
 }
 
@@ -359,7 +378,7 @@ Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b) {
   Tensor y(shape, a.dtype());
   visit_dtype(a.dtype(), [&]<typename T>(TypeTag<T>) {
     zip3_into<bool, T>(
-        y, mask, a, b, [](bool m, T v, T w) { return m ? v : w; });
+        y, mask, a, b, [](int m, T v, T w) { return m != 0 ? v : w; });
   });
   return y;
 }

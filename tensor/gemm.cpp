@@ -6,6 +6,7 @@
 #include "tensor/blas.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tensor/thin_product.h"
 
 namespace heed {
 namespace {
@@ -126,6 +127,10 @@ void multiply(const Gemm<T>& p, const GemmBatch& batch) {
     fail("gemm", "batch must be >= 0, got ", batch.count);
   }
   if (p.m == 0 || p.n == 0 || batch.count == 0) {
+    return;
+  }
+  if (batch.count == 1 && is_thin(p)) {
+    multiply_thin(p);
     return;
   }
   blas_info();

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "tensor/arithmetic.h"
+#include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 #include "tensor/tensor.h"
+#include "tensor/transposed_copy.h"
 
 namespace heed {
 namespace {
@@ -80,6 +82,30 @@ void map_in_place(
   });
 }
 
+template <typename T>
+inline void fill_where(
+    int64_t n,
+    T* y,
+    int64_t y_step,
+    const uint8_t* mask,
+    int64_t mask_step,
+    T value) {
+  if (y_step == 1 && mask_step == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      const T old = y[i];
+      const int here = mask[i];
+      y[i] = here != 0 ? value : old;
+    }
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (mask[i * mask_step] != 0) {
+      y[i * y_step] = value;
+    }
+  }
+}
+
 // Quotients of integers are seldom integers.
 void check_divisible(const Tensor& out) {
   check_defined("div_", out, "the destination");
@@ -112,6 +138,9 @@ Tensor& Tensor::copy_(const Tensor& other) {
   const Tensor x = operand("copy_", *this, other);
   if (x.dtype() != dtype_) {
     fail("copy_", "other must have dtype ", dtype_, ", got ", x.dtype());
+  }
+  if (!x.is_contiguous() && copy_transposed(*this, x)) {
+    return *this;
   }
   visit_dtype(dtype_, [&]<typename T>(TypeTag<T>) {
     const StridedLoop<2> loop(shape_, {this, &x});
@@ -205,13 +234,11 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, Scalar value) {
   visit_dtype(dtype_, [&]<typename T>(TypeTag<T>) {
     const T v = value.as<T>("masked_fill_");
     T* const y = mutable_data<T>();
-    const bool* const hit = m.data<bool>();
+    // As bytes: loads of bool are not vectorised.
+    const auto* const hit = reinterpret_cast<const uint8_t*>(m.data<bool>());
     loop.run(1, [&](const auto& offset, int64_t n, const auto& stride) {
-      for (int64_t i = 0; i < n; ++i) {
-        if (hit[offset[1] + i * stride[1]]) {
-          y[offset[0] + i * stride[0]] = v;
-        }
-      }
+      simd::call<fill_where<T>>(
+          n, y + offset[0], stride[0], hit + offset[1], stride[1], v);
     });
   });
   return *this;

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
+#include "tensor/lanes.h"
 #include "tensor/parallel.h"
+#include "tensor/simd.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -19,7 +22,8 @@ namespace heed {
 //     Out finish(Acc) const;
 //
 // Work is cut into blocks by size alone and merged in a fixed order, so the
-// bits of a result do not depend on the number of threads.
+// bits of a result do not depend on the number of threads. float32 is reduced
+// at the SIMD level in use.
 
 /// An array [outer, count, inner] to be reduced over `count`. Elements of inner
 /// are adjacent; without inner, those of count are.
@@ -46,9 +50,8 @@ namespace detail {
 
 inline constexpr int64_t kReduceBlock = 32768;  // elements reduced in one go
 inline constexpr int64_t kReduceWidth = 512;    // columns reduced side by side
-inline constexpr int64_t kReduceLanes = 16;     // running results in a row
 
-/// Reduces what an Op left unfinished.
+/// Reduces running results of an Op.
 template <typename Op>
 struct MergeOp {
   using In = typename Op::Acc;
@@ -71,47 +74,30 @@ MergeOp<Op> merging(const MergeOp<Op>& op) {
   return op;
 }
 
-/// An Op that stops at its running result.
+/// Where results go: one of the two is null.
 template <typename Op>
-struct Unfinished : Op {
-  using Out = typename Op::Acc;
-  Out finish(typename Op::Acc a) const { return a; }
+struct ReduceTarget {
+  typename Op::Out* finished;
+  typename Op::Acc* running;
 };
 
 /// Elements begin .. end - 1 of a row of adjacent ones.
 template <typename Op>
-typename Op::Acc reduce_row(
+[[gnu::always_inline]] inline typename Op::Acc reduce_row(
     const Op& op, const typename Op::In* x, int64_t begin, int64_t end) {
-  if (end - begin < 2 * kReduceLanes) {
-    typename Op::Acc acc = op.start();
-    for (int64_t i = begin; i < end; ++i) {
-      acc = op.step(acc, x[i], i);
-    }
-    return acc;
-  }
-  typename Op::Acc lanes[kReduceLanes];
-  std::fill_n(lanes, kReduceLanes, op.start());
-  int64_t i = begin;
-  for (; i + kReduceLanes <= end; i += kReduceLanes) {
-#pragma omp simd
-    for (int64_t k = 0; k < kReduceLanes; ++k) {
-      lanes[k] = op.step(lanes[k], x[i + k], i + k);
-    }
-  }
-  for (int64_t k = 0; i + k < end; ++k) {
-    lanes[k] = op.step(lanes[k], x[i + k], i + k);
-  }
-  for (int64_t half = kReduceLanes / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) {
-      lanes[k] = op.merge(lanes[k], lanes[k + half]);
-    }
-  }
-  return lanes[0];
+  using Acc = typename Op::Acc;
+  return lane_fold(
+      end - begin,
+      op.start(),
+      [&](const Acc& acc, int64_t i) {
+        return op.step(acc, x[begin + i], begin + i);
+      },
+      [&](const Acc& a, const Acc& b) { return op.merge(a, b); });
 }
 
 /// Rows begin .. end - 1, `stride` apart, of `width` columns into acc [width].
 template <typename Op>
-void reduce_columns(
+[[gnu::always_inline]] inline void reduce_columns(
     const Op& op,
     const typename Op::In* x,
     int64_t stride,
@@ -122,10 +108,10 @@ void reduce_columns(
   std::fill_n(acc, width, op.start());
   int64_t i = begin;
   for (; i + 4 <= end; i += 4) {
-    const typename Op::In* const a = x + i * stride;
-    const typename Op::In* const b = a + stride;
-    const typename Op::In* const c = b + stride;
-    const typename Op::In* const d = c + stride;
+    const auto* const a = x + i * stride;
+    const auto* const b = a + stride;
+    const auto* const c = b + stride;
+    const auto* const d = c + stride;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
       acc[j] = op.step(
@@ -135,7 +121,7 @@ void reduce_columns(
     }
   }
   for (; i < end; ++i) {
-    const typename Op::In* const a = x + i * stride;
+    const auto* const a = x + i * stride;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
       acc[j] = op.step(acc[j], a[j], i);
@@ -143,89 +129,133 @@ void reduce_columns(
   }
 }
 
-/// Reduces every block of the window: [outer, count, inner] into `out`
-/// [outer, blocks, inner] of what `op` finishes, `rows` of count a block.
+/// A window cut into items [outer, blocks, chunks]: blocks of `rows` rows and
+/// chunks of `width` columns; the last ones may hold less.
+struct ReduceCut {
+  explicit ReduceCut(const ReduceWindow& w)
+      : window(w),
+        width(std::min(w.inner, kReduceWidth)),
+        rows(kReduceBlock / width),
+        blocks(std::max<int64_t>(1, (w.count - 1) / rows + 1)),
+        chunks((w.inner - 1) / width + 1) {}
+
+  ReduceWindow window;
+  int64_t width;
+  int64_t rows;
+  int64_t blocks;
+  int64_t chunks;
+};
+
+/// Items first .. last - 1 into a target [outer, blocks, inner].
+template <typename Op>
+inline void reduce_items(
+    Op op,
+    const typename Op::In* x,
+    ReduceCut cut,
+    ReduceTarget<Op> target,
+    int64_t first,
+    int64_t last) {
+  const ReduceWindow& w = cut.window;
+  typename Op::Acc acc[kReduceWidth];
+  int64_t chunk = first % cut.chunks;
+  int64_t block = first / cut.chunks % cut.blocks;
+  int64_t outer = first / cut.chunks / cut.blocks;
+  for (int64_t item = first; item < last; ++item) {
+    const int64_t begin = block * cut.rows;
+    const int64_t end = std::min(begin + cut.rows, w.count);
+    const int64_t column = chunk * cut.width;
+    const int64_t n = std::min(cut.width, w.inner - column);
+    const auto* from = x + outer * w.outer_stride + column;
+    const int64_t to = (outer * cut.blocks + block) * w.inner + column;
+    if (w.inner == 1) {
+      acc[0] = reduce_row(op, from, begin, end);
+    } else {
+      reduce_columns(op, from, w.count_stride, begin, end, n, acc);
+    }
+    if (target.running != nullptr) {
+      std::copy_n(acc, n, target.running + to);
+    } else {
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j) {
+        target.finished[to + j] = op.finish(acc[j]);
+      }
+    }
+    if (++chunk == cut.chunks) {
+      chunk = 0;
+      if (++block == cut.blocks) {
+        block = 0;
+        ++outer;
+      }
+    }
+  }
+}
+
+/// Reduces every block of the window into a target [outer, blocks, inner].
 template <typename Op>
 void reduce_blocks(
     const Op& op,
     const typename Op::In* x,
-    const ReduceWindow& w,
-    int64_t rows,
-    int64_t blocks,
-    typename Op::Out* out) {
-  const int64_t width = std::min(w.inner, kReduceWidth);
-  const int64_t chunks = (w.inner + width - 1) / width;
-  const int64_t cost = std::min(rows, w.count) * width;
-  heed::parallel_for(
-      w.outer * blocks * chunks,
-      grain_for(cost),
-      [&](int64_t item, int64_t end) {
-        typename Op::Acc acc[kReduceWidth];
-        for (; item < end; ++item) {
-          const int64_t row = item / chunks;  // of [outer, blocks]
-          const int64_t column = item % chunks * width;
-          const int64_t n = std::min(width, w.inner - column);
-          const int64_t from = row % blocks * rows;
-          const int64_t to = std::min(from + rows, w.count);
-          const auto* start = x + row / blocks * w.outer_stride + column;
-          if (w.inner == 1) {
-            out[row] = op.finish(reduce_row(op, start, from, to));
-          } else {
-            reduce_columns(op, start, w.count_stride, from, to, n, acc);
-            auto* y = out + row * w.inner + column;
-            for (int64_t j = 0; j < n; ++j) {
-              y[j] = op.finish(acc[j]);
-            }
-          }
-        }
-      });
+    const ReduceCut& cut,
+    const ReduceTarget<Op>& target) {
+  const int64_t items = cut.window.outer * cut.blocks * cut.chunks;
+  const int64_t cost = std::min(cut.rows, cut.window.count) * cut.width;
+  heed::parallel_for(items, grain_for(cost), [&](int64_t first, int64_t last) {
+    if constexpr (std::is_same_v<typename Op::In, float>) {
+      simd::call<reduce_items<Op>>(op, x, cut, target, first, last);
+    } else {
+      reduce_items(op, x, cut, target, first, last);
+    }
+  });
 }
 
-/// [outer, count, inner] into out [outer, inner].
+/// [outer, count, inner] into a target [outer, inner].
 template <typename Op>
 void reduce_window_into(
     const Op& op,
     const typename Op::In* x,
     const ReduceWindow& w,
-    typename Op::Out* out) {
+    const ReduceTarget<Op>& target) {
   if (w.outer == 0 || w.inner == 0) {
     return;
   }
-  const int64_t rows = kReduceBlock / std::min(w.inner, kReduceWidth);
-  const int64_t blocks =
-      std::max<int64_t>(1, w.count / rows + (w.count % rows != 0));
-  if (blocks == 1) {
-    reduce_blocks(op, x, w, rows, blocks, out);
+  const ReduceCut cut(w);
+  if (cut.blocks == 1) {
+    reduce_blocks(op, x, cut, target);
     return;
   }
   using Acc = typename Op::Acc;
-  const std::unique_ptr<Acc[]> parts(new Acc[w.outer * blocks * w.inner]);
-  reduce_blocks(Unfinished<Op>{op}, x, w, rows, blocks, parts.get());
+  const std::unique_ptr<Acc[]> parts(new Acc[w.outer * cut.blocks * w.inner]);
+  reduce_blocks(op, x, cut, {nullptr, parts.get()});
+  const auto rest = merging(op);
   reduce_window_into(
-      merging(op),
+      rest,
       parts.get(),
-      {w.outer, blocks, w.inner, blocks * w.inner, w.inner},
-      out);
+      {w.outer, cut.blocks, w.inner, cut.blocks * w.inner, w.inner},
+      {target.finished, target.running});
 }
 
-/// Reduces the dimensions first .. last - 1 of x to size 1.
-template <typename Op>
+/// Reduces the dimensions first .. last - 1 of x to size 1; to running results
+/// unless kFinish.
+template <bool kFinish, typename Op>
 Tensor reduce_run(const Op& op, const Tensor& x, int64_t first, int64_t last) {
+  using Out = std::conditional_t<kFinish, typename Op::Out, typename Op::Acc>;
   Dims run;
   for (int64_t d = first; d < last; ++d) {
     run.push_back(d);
   }
-  Tensor y(reduced_shape(x.shape(), run, true), dtype_of<typename Op::Out>);
+  Tensor y(reduced_shape(x.shape(), run, true), dtype_of<Out>);
   std::optional<ReduceWindow> window = reduce_window(x, first, last);
   const Tensor dense = window ? x : x.contiguous();
   if (!window) {
     window = reduce_window(dense, first, last);
   }
-  reduce_window_into(
-      op,
-      dense.data<typename Op::In>(),
-      *window,
-      y.mutable_data<typename Op::Out>());
+  ReduceTarget<Op> target{};
+  if constexpr (kFinish) {
+    target.finished = y.mutable_data<Out>();
+  } else {
+    target.running = y.mutable_data<Out>();
+  }
+  reduce_window_into(op, dense.data<typename Op::In>(), *window, target);
   return y;
 }
 
@@ -242,10 +272,10 @@ Tensor reduce_marked(const Op& op, const Tensor& x, Dims marked) {
     marked[--first] = 0;
   }
   if (std::find(marked.begin(), marked.end(), 1) == marked.end()) {
-    return reduce_run(op, x, first, last);
+    return reduce_run<true>(op, x, first, last);
   }
   return reduce_marked(
-      merging(op), reduce_run(Unfinished<Op>{op}, x, first, last), marked);
+      merging(op), reduce_run<false>(op, x, first, last), marked);
 }
 
 }  // namespace detail
@@ -254,7 +284,7 @@ Tensor reduce_marked(const Op& op, const Tensor& x, Dims marked) {
 /// The op sees each element's index along it.
 template <typename Op>
 Tensor reduce_dim(const Op& op, const Tensor& x, int64_t dim, bool keepdim) {
-  const Tensor y = detail::reduce_run(op, x, dim, dim + 1);
+  const Tensor y = detail::reduce_run<true>(op, x, dim, dim + 1);
   return y.reshape(reduced_shape(x.shape(), {dim}, keepdim));
 }
 

@@ -15,12 +15,14 @@ namespace {
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
+// The sum, divided by `divisor` when floating.
 template <typename T>
 struct Sum {
   using In = T;
   using Acc = SumOf<T>;
   using Out = std::conditional_t<std::is_same_v<T, bool>, int64_t, T>;
-  Acc start() const { return 0; }
+  // -0 + x is x, whatever x; and unlike 0 it is no call of memset.
+  Acc start() const { return -Acc(0); }
   Acc step(Acc a, In x, int64_t) const { return merge(a, static_cast<Acc>(x)); }
   Acc merge(Acc a, Acc b) const {
     if constexpr (std::is_integral_v<Acc>) {
@@ -30,22 +32,29 @@ struct Sum {
       return a + b;
     }
   }
-  Out finish(Acc a) const { return static_cast<Out>(a); }
+  Out finish(Acc a) const {
+    if constexpr (std::is_integral_v<Acc>) {
+      return a;
+    } else {
+      return static_cast<Out>((a + 0) / divisor);  // the sum of nothing is +0
+    }
+  }
+
+  double divisor = 1;
 };
 
+// The square root of the sum of squares.
 template <typename T>
-struct Mean : Sum<T> {
-  T finish(double a) const { return static_cast<T>(a / count); }
-
-  double count;
-};
-
-template <typename T>
-struct Norm : Sum<T> {
-  double step(double a, T x, int64_t) const {
+struct Norm {
+  using In = T;
+  using Acc = double;
+  using Out = T;
+  Acc start() const { return 0; }
+  Acc step(Acc a, T x, int64_t) const {
     return a + static_cast<double>(x) * static_cast<double>(x);
   }
-  T finish(double a) const { return static_cast<T>(std::sqrt(a)); }
+  Acc merge(Acc a, Acc b) const { return a + b; }
+  T finish(Acc a) const { return static_cast<T>(std::sqrt(a)); }
 };
 
 template <typename T>
@@ -229,7 +238,7 @@ Tensor mean(const Tensor& x, const Dims& dims, bool keepdim) {
   const Dims reduced = checked_dims("mean", x, dims);
   const int64_t count = reduced_count(x.shape(), reduced);
   return visit_floating("mean", x.dtype(), [&]<typename T>(TypeTag<T>) {
-    return reduce(Mean<T>{{}, static_cast<double>(count)}, x, reduced, keepdim);
+    return reduce(Sum<T>{static_cast<double>(count)}, x, reduced, keepdim);
   });
 }
 
@@ -246,7 +255,7 @@ Tensor var(
     zip_into<T, T>(
         squares, x, center, 2, [](T v, T m) { return (v - m) * (v - m); });
     const double divisor = left > 0 ? static_cast<double>(left) : 0.0;
-    return reduce(Mean<T>{{}, divisor}, squares, reduced, keepdim);
+    return reduce(Sum<T>{divisor}, squares, reduced, keepdim);
   });
 }
 

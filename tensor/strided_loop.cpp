@@ -1,6 +1,26 @@
 #include "tensor/strided_loop.h"
 
-namespace heed::detail {
+namespace heed {
+namespace {
+
+// As broadcast_strides, of dimension d alone.
+int64_t broadcast_stride(const Tensor& x, const Shape& to, int64_t d) {
+  const int64_t own = d - (to.size() - x.dim());
+  const bool repeats = own < 0 || (x.shape()[own] == 1 && to[d] != 1);
+  return repeats ? 0 : x.strides()[own];
+}
+
+}  // namespace
+
+Dims broadcast_strides(const Tensor& x, const Shape& to) {
+  Dims strides;
+  for (int64_t d = 0; d < to.size(); ++d) {
+    strides.push_back(broadcast_stride(x, to, d));
+  }
+  return strides;
+}
+
+namespace detail {
 
 StridedWalk::StridedWalk(
     const Shape& shape, const Tensor* const* tensors, size_t num_arrays)
@@ -18,10 +38,7 @@ StridedWalk::StridedWalk(
   for (int64_t d = 0; d < shape.size(); ++d) {
     Strides strides{};
     for (size_t k = 0; k < num_arrays; ++k) {
-      const Tensor& x = *tensors[k];
-      const int64_t own = d - (shape.size() - x.dim());
-      const bool repeats = own < 0 || (x.shape()[own] == 1 && shape[d] != 1);
-      strides[k] = repeats ? 0 : x.strides()[own];
+      strides[k] = broadcast_stride(*tensors[k], shape, d);
     }
     append(shape[d], strides);
   }
@@ -103,4 +120,5 @@ void StridedWalk::run_rows(
   }
 }
 
-}  // namespace heed::detail
+}  // namespace detail
+}  // namespace heed

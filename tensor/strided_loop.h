@@ -11,6 +11,10 @@
 
 namespace heed {
 
+/// The strides under which `x` reads as a tensor of shape `to`: 0 where it
+/// repeats. x must be broadcastable to `to`.
+Dims broadcast_strides(const Tensor& x, const Shape& to);
+
 namespace detail {
 
 /// StridedLoop for any number of arrays up to kMaxArrays; compiled once.

@@ -168,6 +168,24 @@ TEST_CASE("attention: masks of every kind and shape, together") {
   }
 }
 
+TEST_CASE("attention: masks for a few queries alone, as in decoding") {
+  for (const int64_t queries : {1, 2, 4}) {
+    for (const DType dtype : {kFloat32, kFloat64}) {
+      const Sizes s{2, 3, queries, 75, 20, 33};
+      check_same_as_composed(
+          s,
+          dtype,
+          {.mask = {
+               .padding = hidden({2, 75}, 0.3, 5),
+               .hidden = hidden({3, 1, 75}, 0.3, 6),
+               .added = drawn({queries, 75}, 7, dtype),
+               .is_causal = true}});
+      check_same_as_composed(
+          s, dtype, {.mask = {.padding = ones({2, 75}, kBool)}});
+    }
+  }
+}
+
 TEST_CASE("attention: dropout drops what it drops in the written-out form") {
   for (const double p : {0.1, 0.5, 1.0}) {
     CAPTURE(p);

@@ -447,6 +447,57 @@ TEST_CASE("hooks: a backward pass inside a hook leaves the outer one alone") {
   }
 }
 
+namespace {
+
+Variable ten_times(const Variable& dy) { return dy * 10; }
+
+// Copying it throws when `fuse` has burnt down.
+struct Fragile {
+  explicit Fragile(int* fuse) : fuse(fuse) {}
+  Fragile(const Fragile& other) : fuse(other.fuse), kept(other.kept) {
+    if (--*fuse < 0) {
+      throw std::runtime_error("copied");
+    }
+  }
+  Variable operator()(const Variable& dy) const { return dy; }
+  int* fuse;
+  std::vector<double> kept = std::vector<double>(100);
+};
+
+}  // namespace
+
+TEST_CASE("record: a rule may be any callable of any size and alignment") {
+  const Variable x = leaf(1);
+  const auto with = [&x](auto&& rule) {
+    x.zero_grad();
+    record("mine", full({}, 1, kFloat64), {{x, rule}, {x, rule}}).backward();
+    return gradient(x);
+  };
+  CHECK(with(ten_times) == 20);
+  CHECK(with(&ten_times) == 20);
+  CHECK(with(std::function<Variable(const Variable&)>(ten_times)) == 20);
+  struct alignas(64) Large {
+    Variable operator()(const Variable& dy, const Variable& y) const {
+      CHECK(reinterpret_cast<uintptr_t>(this) % 64 == 0);
+      return dy * y * factors[999];
+    }
+    double factors[1000] = {};
+  };
+  Large large;
+  large.factors[999] = 3;
+  CHECK(with(large) == 6);
+}
+
+TEST_CASE("record: a rule that cannot be kept leaves nothing behind") {
+  const Variable x = leaf(1);
+  const int64_t nodes = live_nodes();
+  int fuse = 1;
+  const Fragile rule(&fuse);
+  const Tensor value = full({}, 1, kFloat64);
+  CHECK_THROWS_WITH(record("mine", value, {{x, rule}, {x, rule}}), "copied");
+  CHECK(live_nodes() == nodes);
+}
+
 TEST_CASE("record: an empty rule or an undefined result is refused at once") {
   const Variable x = leaf(1);
   const auto pass = [](const Variable& dy) { return dy; };
@@ -512,6 +563,32 @@ TEST_CASE("backward: threads may run it at the same time") {
   }
   CHECK(
       shared.grad().value().to_vector<float>() == std::vector<float>(16, 400));
+}
+
+TEST_CASE("backward: nodes of one thread may be made from those of another") {
+  const int64_t nodes = live_nodes();
+  {
+    const Variable x = leaf(2);
+    Variable y = chain(x * x, 100);
+    std::thread([&] { y = chain(y * x, 3); }).join();
+    y = y * y;  // x^6
+    y.backward();
+    CHECK(gradient(x) == 6 * 32);
+  }
+  CHECK(live_nodes() == nodes);
+}
+
+TEST_CASE("backward: a value may be dropped while another thread passes it") {
+  // exp() is asked for its value by its own rule, the sum is not.
+  for (int i = 0; i < 200; ++i) {
+    const Variable x = leaf(0);
+    Variable shared = exp(x);
+    const Variable y = shared + 1;
+    std::thread other([&] { y.backward(); });
+    shared = Variable();
+    other.join();
+    CHECK(gradient(x) == 1);
+  }
 }
 
 TEST_CASE("backward: a rule that goes backward through itself is refused") {

@@ -127,6 +127,18 @@ TEST_CASE("activations: far out and NaN") {
   CHECK(sigmoid(tensor(-kInf)).item<float>() == 0);
 }
 
+TEST_CASE("gelu backward: the slope far out is 0 or 1") {
+  const Tensor x = tensor({-1e30, -1e10, -50., 50., 1e10, 1e30});
+  for (const auto approximation :
+       {GeluApproximation::none, GeluApproximation::tanh}) {
+    CHECK(allclose(
+        gelu_backward(full({6}, 3.0), x, approximation),
+        tensor({0., 0., 0., 3., 3., 3.}),
+        1e-6,
+        1e-30));
+  }
+}
+
 TEST_CASE("relu: takes integers; its slope is 0 at 0") {
   CHECK(equal(relu(tensor({-3, 0, 4})), tensor({0, 0, 4})));
   const Tensor dy = tensor({5., 5., 5.});

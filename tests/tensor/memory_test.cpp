@@ -99,6 +99,59 @@ TEST_CASE("pool: blocks hold what was asked for, and do not overlap") {
   CHECK(intact);
 }
 
+TEST_CASE("memory_stats: many small tensors count like few large ones") {
+  reset_peak_memory();
+  const MemoryStats before = memory_stats();
+  {
+    std::vector<Tensor> tensors;
+    for (int i = 0; i < 3000; ++i) {
+      tensors.push_back(zeros({16}));  // 64 bytes and a header of 64
+    }
+    CHECK(memory_stats().live_tensors == before.live_tensors + 3000);
+    CHECK(memory_stats().live_bytes == before.live_bytes + 3000 * 128);
+  }
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+  CHECK(memory_stats().peak_bytes == before.live_bytes + 3000 * 128);
+}
+
+TEST_CASE("memory_stats: what another thread freed is no longer live") {
+  const MemoryStats before = memory_stats();
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 100; ++i) {
+    tensors.push_back(zeros({16}));
+  }
+  std::thread([&] { tensors.clear(); }).join();
+  CHECK(memory_stats().live_tensors == before.live_tensors);
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+}
+
+TEST_CASE("pool: small blocks go round between threads, not astray") {
+  // One thread makes what another frees: what that one keeps is bounded, so
+  // after a while no more memory is taken from the system.
+  const auto round = [] {
+    std::vector<Tensor> tensors;
+    for (int i = 0; i < 20000; ++i) {
+      tensors.push_back(Tensor({16}, kFloat32));
+    }
+    std::thread([&] { tensors.clear(); }).join();
+  };
+  round();
+  const int64_t cached = memory_stats().cached_bytes;
+  for (int i = 0; i < 10; ++i) {
+    round();
+  }
+  CHECK(memory_stats().cached_bytes == cached);
+}
+
+TEST_CASE("block_allocate: is not counted as a tensor") {
+  const MemoryStats before = memory_stats();
+  void* const block = block_allocate(300);
+  CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
+  CHECK(memory_stats().live_tensors == before.live_tensors);
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+  block_free(block, 300);
+}
+
 TEST_CASE("pool: impossible sizes throw bad_alloc and change nothing") {
   const MemoryStats before = memory_stats();
   CHECK_THROWS_AS(pool_allocate(~size_t{0}), std::bad_alloc);

@@ -259,6 +259,7 @@ TEST_CASE("reductions: of an empty dimension") {
   CHECK_THROWS_AS(argmin(z), std::invalid_argument);
   CHECK(floats(sum(z, 1)) == std::vector<float>{0, 0});
   CHECK(sum(z, 0).shape() == Shape{0});
+  CHECK(!std::signbit(sum(z).item<float>()));
   CHECK(sum(z).item<float>() == 0);
   CHECK(floats(norm(z, 1)) == std::vector<float>{0, 0});
   CHECK(floats(logsumexp(z, 1)) == std::vector<float>(2, -kInfinity));
