@@ -45,6 +45,20 @@ Variable add_rows(
       {{dy, [lookup](const Variable& ddy) { return rows_of(ddy, lookup); }}});
 }
 
+// Rows of dy, added up by id.
+struct WeightRule {
+  Lookup lookup;
+  int64_t num_embeddings;
+
+  Variable operator()(const Variable& dy) const {
+    return add_rows(dy, lookup, num_embeddings);
+  }
+  bool add_to(Tensor& sum, const Variable& dy) const {
+    embedding_backward_into(sum, dy.value(), lookup.ids, lookup.padding);
+    return true;
+  }
+};
+
 }  // namespace
 
 Variable embedding(
@@ -62,10 +76,7 @@ Variable embedding(
   return record(
       "embedding",
       y,
-      {{weight,
-        [lookup = Lookup{saved(ids), padding_idx}, size](const Variable& dy) {
-          return add_rows(dy, lookup, size);
-        }}});
+      {{weight, WeightRule{Lookup{saved(ids), padding_idx}, size}}});
 }
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/creation.h"
 #include "tensor/indexing.h"
 #include "tensor/parallel.h"
 
@@ -88,9 +89,23 @@ Tensor embedding_backward(
     int64_t num_embeddings,
     std::optional<int64_t> padding_idx) {
   check_defined("embedding", dy, "dy");
+  if (dy.dim() == 0) {
+    fail("embedding", "dy must have shape [ids..., d], got a single number");
+  }
+  Tensor dweight = zeros({num_embeddings, dy.size(-1)}, dy.dtype());
+  embedding_backward_into(dweight, dy, ids, padding_idx);
+  return dweight;
+}
+
+void embedding_backward_into(
+    Tensor& dweight,
+    const Tensor& dy,
+    const Tensor& ids,
+    std::optional<int64_t> padding_idx) {
+  check_same_dtype("embedding", dy, dweight);
   check_ids("embedding", ids);
   Dims expected = ids.shape();
-  expected.push_back(dy.dim() > 0 ? dy.size(-1) : 1);
+  expected.push_back(dweight.size(-1));
   if (!(expected == dy.shape())) {
     fail(
         "embedding",
@@ -99,12 +114,16 @@ Tensor embedding_backward(
         " and ids ",
         ids.shape());
   }
+  if (dweight.dim() != 2 || !dweight.is_contiguous()) {
+    fail(
+        "embedding",
+        "dweight must be dense, of shape [V, d], got ",
+        dweight.shape());
+  }
   const Tensor places = ids.contiguous();
-  check_range(places, num_embeddings);
+  check_range(places, dweight.size(0));
   const int64_t d = dy.size(-1);
   const int64_t n = places.numel();
-  Tensor dweight({num_embeddings, d}, dy.dtype());
-  dweight.zero_();
   const Tensor rows = dy.contiguous();
   visit_floating("embedding", dy.dtype(), [&]<typename T>(TypeTag<T>) {
     // Cut by columns: no two pieces write to one place, and ids that are all
@@ -128,7 +147,6 @@ Tensor embedding_backward(
               to);
         });
   });
-  return dweight;
 }
 
 }  // namespace heed

@@ -24,4 +24,11 @@ Tensor embedding_backward(
     int64_t num_embeddings,
     std::optional<int64_t> padding_idx = std::nullopt);
 
+/// The same, added to dweight, which must be dense.
+void embedding_backward_into(
+    Tensor& dweight,
+    const Tensor& dy,
+    const Tensor& ids,
+    std::optional<int64_t> padding_idx = std::nullopt);
+
 }  // namespace heed

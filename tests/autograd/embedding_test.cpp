@@ -7,6 +7,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/gradcheck.h"
+#include "autograd/reduction.h"
 #include "tensor/creation.h"
 #include "tensor/parallel.h"
 
@@ -87,4 +88,18 @@ TEST_CASE("embedding: ids overwritten before backward are noticed") {
   ids.fill_(2);
   CHECK_THROWS_AS(y.backward(ones({2, 2}, kFloat64)), std::logic_error);
   CHECK_THROWS_AS(embedding(weight, tensor({3})), std::invalid_argument);
+}
+
+TEST_CASE("embedding: tables that share a weight add up their gradients") {
+  const Variable weight = leaf({4, 2});
+  const Tensor a = tensor({1, 3, 1});
+  const Tensor b = tensor({0, 1});
+  const Tensor da = tensor({{1., 2.}, {3., 4.}, {5., 6.}});
+  const Tensor db = tensor({{10., 20.}, {30., 40.}});
+  (sum(embedding(weight, a, 3) * da.to(kFloat64)) +
+   sum(embedding(weight, b) * db.to(kFloat64)))
+      .backward();
+  CHECK(
+      weight.grad().value().to_vector<double>() ==
+      Numbers{10, 20, 36, 48, 0, 0, 0, 0});
 }

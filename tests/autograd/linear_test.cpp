@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "autograd/elementwise.h"
 #include "autograd/gradcheck.h"
+#include "autograd/reduction.h"
 #include "tensor/creation.h"
 
 using namespace heed;
@@ -79,4 +81,26 @@ TEST_CASE("linear: a weight changed before backward is noticed") {
   const Variable y = linear(x, weight);
   Tensor(weight.value()).mul_(2);
   CHECK_THROWS_AS(y.backward(ones({2, 3}, kFloat64)), std::logic_error);
+}
+
+TEST_CASE("linear: the gradients of a weight used twice add up in place") {
+  const Variable x = leaf({4, 2, 3});
+  const Variable z = leaf({5, 3}, 2);
+  const Variable weight = leaf({6, 3}, 3);
+  const Variable dy = leaf({4, 2, 6}, 4).detach();
+  const Variable dz = leaf({5, 6}, 5).detach();
+  Numbers want;
+  linear(x, weight).backward(dy);
+  want = grad_of(weight);
+  weight.set_grad(Variable());
+  linear(z, weight).backward(dz);
+  for (size_t i = 0; i < want.size(); ++i) {
+    want[i] += grad_of(weight)[i];
+  }
+  weight.set_grad(Variable());
+  (sum(linear(x, weight) * dy) + sum(linear(z, weight) * dz)).backward();
+  const Numbers got = grad_of(weight);
+  for (size_t i = 0; i < want.size(); ++i) {
+    CHECK(got[i] == doctest::Approx(want[i]).epsilon(1e-14));
+  }
 }
