@@ -21,4 +21,18 @@ Variable dropout(const Variable& x, double p, const GeneratorState& start) {
       {{x, [p, start](const Variable& dy) { return dropout(dy, p, start); }}});
 }
 
+Variable add_dropout(
+    const Variable& x, const Variable& branch, const DropoutDraw& draw) {
+  return record(
+      "add_dropout",
+      add_dropout(x.value(), branch.value(), draw),
+      {
+          {x, [](const Variable& dy) { return dy; }},
+          {branch,
+           [draw](const Variable& dy) {
+             return dropout(dy, draw.p, draw.start);
+           }},
+      });
+}
+
 }  // namespace heed
