@@ -1,5 +1,8 @@
 #include "autograd/linear.h"
 
+#include <utility>
+
+#include "autograd/grad_mode.h"
 #include "autograd/matmul.h"
 #include "autograd/record.h"
 #include "tensor/matmul.h"
@@ -15,17 +18,25 @@ struct WeightRule {
   int64_t out;
 
   Variable operator()(const Variable& dy) const {
+    if (!grad_enabled()) {
+      Tensor dweight({out, in}, dy.dtype());
+      multiply_into(dweight, dy, /*add=*/false);
+      return dweight;
+    }
     return matmul(
         dy.reshape({rows, out}).transpose(0, 1),  // [out, rows]
         x.get().reshape({rows, in}));
   }
   bool add_to(Tensor& sum, const Variable& dy) const {
+    multiply_into(sum, dy, /*add=*/true);
+    return true;
+  }
+  void multiply_into(Tensor& dweight, const Variable& dy, bool add) const {
     matmul_into(
-        sum,
+        dweight,
         dy.value().reshape({rows, out}).transpose(0, 1),
         x.get().value().reshape({rows, in}),
-        /*add=*/true);
-    return true;
+        add);
   }
 };
 
@@ -33,7 +44,7 @@ struct WeightRule {
 
 Variable linear(
     const Variable& x, const Variable& weight, const Variable& bias) {
-  const Tensor y = linear(
+  Tensor y = linear(
       x.value(), weight.value(), bias.defined() ? bias.value() : Tensor());
   const int64_t in = weight.size(1);
   const int64_t out = weight.size(0);
@@ -43,7 +54,7 @@ Variable linear(
   }
   return record(
       "linear",
-      y,
+      std::move(y),
       {
           {x,
            [weight = saved(weight)](const Variable& dy) {

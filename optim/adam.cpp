@@ -4,18 +4,14 @@
 
 #include "optim/for_each_row.h"
 #include "tensor/error.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
 
+// What all elements of a row are computed with.
 template <typename T>
-struct Row {
-  int64_t numel;
-  T* w;
-  T* m;
-  T* v;
-  T* v_max;  // nullptr without amsgrad
-  const T* grad;
+struct Factors {
   T beta1, beta2;
   T take1, take2;  // 1 - beta1, 1 - beta2
   T step_size;     // lr / (1 - beta1^t)
@@ -25,44 +21,77 @@ struct Row {
   T keep;     // what decoupled decay leaves of w
 };
 
-// The three choices are constants: each loop is straight-line code, and w does
+template <typename T>
+struct Row {
+  int64_t numel;
+  T* w;
+  T* m;
+  T* v;
+  T* v_max;  // nullptr without amsgrad
+  const T* grad;
+  Factors<T> factors;
+};
+
+// The two choices are constants: each loop is straight-line code, and w does
 // not enter g without a penalty (an infinite weight times 0 would be NaN).
 template <bool kPenalty, bool kAmsgrad, typename T>
-void update_row(const Row<T>& row, int64_t begin, int64_t end) {
-  const Row<T> r = row;
+void update_row(const Row<T>& r, int64_t begin, int64_t end) {
+  const Factors<T> k = r.factors;
+  T* const w = r.w;
+  T* const m = r.m;
+  T* const v = r.v;
+  T* const v_max = r.v_max;
+  const T* const grad = r.grad;
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    T g = r.grad[i];
+    T g = grad[i];
     if constexpr (kPenalty) {
-      g += r.penalty * r.w[i];
+      g += k.penalty * w[i];
     }
-    const T m = r.beta1 * r.m[i] + r.take1 * g;
-    const T v = r.beta2 * r.v[i] + r.take2 * g * g;
-    r.m[i] = m;
-    r.v[i] = v;
-    T under_root = v;
+    const T mean = k.beta1 * m[i] + k.take1 * g;
+    const T square = k.beta2 * v[i] + k.take2 * g * g;
+    m[i] = mean;
+    v[i] = square;
+    T under_root = square;
     if constexpr (kAmsgrad) {
-      const T largest = r.v_max[i];
-      under_root = largest > v ? largest : v;  // NaN if v is
-      r.v_max[i] = under_root;
+      const T largest = v_max[i];
+      under_root = largest > square ? largest : square;  // NaN if square is
+      v_max[i] = under_root;
     }
-    const T denominator = std::sqrt(under_root) * r.root_scale + r.eps;
-    r.w[i] = r.keep * r.w[i] - r.step_size * m / denominator;
+    const T denominator = std::sqrt(under_root) * k.root_scale + k.eps;
+    w[i] = k.keep * w[i] - k.step_size * mean / denominator;
   }
 }
 
 template <typename T>
-void update_row(const Row<T>& row, int64_t begin, int64_t end) {
-  if (row.v_max == nullptr) {
-    row.penalty == 0 ? update_row<false, false>(row, begin, end)
-                     : update_row<true, false>(row, begin, end);
+void update_row(const Row<T>* row, int64_t begin, int64_t end) {
+  if (row->v_max == nullptr) {
+    row->factors.penalty == 0 ? update_row<false, false>(*row, begin, end)
+                              : update_row<true, false>(*row, begin, end);
   } else {
-    row.penalty == 0 ? update_row<false, true>(row, begin, end)
-                     : update_row<true, true>(row, begin, end);
+    row->factors.penalty == 0 ? update_row<false, true>(*row, begin, end)
+                              : update_row<true, true>(*row, begin, end);
   }
 }
 
 enum class Decay { penalty, decoupled };
+
+template <typename T, typename Options>
+Factors<T> factors_of(const Options& o, Decay decay, double lr, int64_t step) {
+  const auto [beta1, beta2] = o.betas;
+  const double t = static_cast<double>(step);
+  const bool decoupled = decay == Decay::decoupled;
+  return {
+      .beta1 = static_cast<T>(beta1),
+      .beta2 = static_cast<T>(beta2),
+      .take1 = static_cast<T>(1 - beta1),
+      .take2 = static_cast<T>(1 - beta2),
+      .step_size = static_cast<T>(lr / (1 - std::pow(beta1, t))),
+      .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, t))),
+      .eps = static_cast<T>(o.eps),
+      .penalty = static_cast<T>(decoupled ? 0 : o.weight_decay),
+      .keep = static_cast<T>(decoupled ? 1 - lr * o.weight_decay : 1)};
+}
 
 template <typename Update, typename Options>
 void update_all(
@@ -71,35 +100,37 @@ void update_all(
     Decay decay) {
   const auto of_type = [&]<typename T>(TypeTag<T>) {
     std::vector<Row<T>> rows;
+    Factors<T> factors{};
+    const Update* before = nullptr;
     for (const Update& u : updates) {
-      if (u.value.dtype() != dtype_of<T>) {
+      if (u.dtype != dtype_of<T>) {
         continue;
       }
+      if (rows.empty()) {
+        rows.reserve(updates.size());
+      }
       const Options& o = options[u.group];
-      const auto [beta1, beta2] = o.betas;
-      const double t = static_cast<double>(u.step);
-      const bool decoupled = decay == Decay::decoupled;
-      Tensor value = u.value;
+      // Most often those of the parameter before.
+      if (before == nullptr || u.group != before->group ||
+          u.step != before->step) {
+        factors = factors_of<T>(o, decay, u.lr, u.step);
+      }
+      before = &u;
       rows.push_back(
-          {.numel = value.numel(),
-           .w = value.template mutable_data<T>(),
-           .m = u.state[0].template mutable_data<T>(),
-           .v = u.state[1].template mutable_data<T>(),
-           .v_max = o.amsgrad ? u.state[2].template mutable_data<T>() : nullptr,
-           .grad = u.grad.template data<T>(),
-           .beta1 = static_cast<T>(beta1),
-           .beta2 = static_cast<T>(beta2),
-           .take1 = static_cast<T>(1 - beta1),
-           .take2 = static_cast<T>(1 - beta2),
-           .step_size = static_cast<T>(u.lr / (1 - std::pow(beta1, t))),
-           .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, t))),
-           .eps = static_cast<T>(o.eps),
-           .penalty = static_cast<T>(decoupled ? 0 : o.weight_decay),
-           .keep = static_cast<T>(decoupled ? 1 - u.lr * o.weight_decay : 1)});
+          {.numel = u.numel,
+           .w = u.template values<T>(),
+           .m = u.template state<T>(0),
+           .v = u.template state<T>(1),
+           .v_max = o.amsgrad ? u.template state<T>(2) : nullptr,
+           .grad = u.template grads<T>(),
+           .factors = factors});
     }
-    for_each_row(rows, /*cost=*/4, [](const Row<T>& r, int64_t b, int64_t e) {
-      update_row(r, b, e);
-    });
+    for_each_row(
+        rows,
+        /*cost=*/4,
+        [](const Row<T>& row, int64_t begin, int64_t end, int64_t) {
+          simd::call<update_row<T>>(&row, begin, end);
+        });
   };
   of_type(TypeTag<float>{});
   of_type(TypeTag<double>{});

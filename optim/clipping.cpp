@@ -8,9 +8,12 @@
 #include "autograd/node.h"
 #include "optim/for_each_row.h"
 #include "tensor/error.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
+
+constexpr int64_t kCost = 1;  // of an element, see for_each_row
 
 template <typename T>
 struct Row {
@@ -36,39 +39,57 @@ std::vector<Variable> with_grad(
   return result;
 }
 
-/// Calls f(x, n) for pieces of all gradients and gives what it returns to
-/// join(a, b), in the order of the gradients: the same bits for any number of
-/// threads.
+/// The gradients of type T.
+template <typename T>
+std::vector<Row<T>> rows_of(const std::vector<Tensor>& grads) {
+  std::vector<Row<T>> rows;
+  for (const Tensor& grad : grads) {
+    if (grad.dtype() == dtype_of<T>) {
+      rows.push_back({grad.numel(), grad.data<T>(), nullptr});
+    }
+  }
+  return rows;
+}
+
+/// Gives f(x, n) of pieces of all gradients to join(a, b), in their order: the
+/// same bits for any number of threads.
 template <typename F, typename Join>
 double reduce(const std::vector<Tensor>& grads, const F& f, const Join& join) {
   double result = 0;
-  for (const Tensor& grad : grads) {
-    visit_floating("clip_grad_norm", grad.dtype(), [&]<typename T>(TypeTag<T>) {
-      const T* x = grad.data<T>();
-      const int64_t grain = grain_for(1);
-      std::vector<double> parts((grad.numel() + grain - 1) / grain);
-      parallel_for(grad.numel(), grain, [&](int64_t begin, int64_t end) {
-        parts[begin / grain] = f(x + begin, end - begin);
-      });
-      for (const double part : parts) {
-        result = join(result, part);
-      }
-    });
-  }
+  const auto of_type = [&]<typename T>(TypeTag<T>) {
+    const std::vector<Row<T>> rows = rows_of<T>(grads);
+    std::vector<double> parts(std::max<int64_t>(1, piece_count(rows, kCost)));
+    for_each_row(
+        rows,
+        kCost,
+        [&](const Row<T>& row, int64_t begin, int64_t end, int64_t piece) {
+          parts[piece] = join(parts[piece], f(row.x + begin, end - begin));
+        });
+    for (const double part : parts) {
+      result = join(result, part);
+    }
+  };
+  of_type(TypeTag<float>{});
+  of_type(TypeTag<double>{});
   return result;
+}
+
+template <typename T>
+double sum_of_squares(const T* x, int64_t n, double scale) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = static_cast<double>(x[i]) * scale;
+    sum += v * v;
+  }
+  return sum;
 }
 
 double sum_of_squares(const std::vector<Tensor>& grads, double scale) {
   return reduce(
       grads,
       [scale]<typename T>(const T* x, int64_t n) {
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < n; ++i) {
-          const double v = static_cast<double>(x[i]) * scale;
-          sum += v * v;
-        }
-        return sum;
+        return simd::call<sum_of_squares<T>>(x, n, scale);
       },
       std::plus<>());
 }
@@ -106,6 +127,14 @@ double norm_of(const std::vector<Tensor>& grads) {
       std::sqrt(sum_of_squares(grads, std::ldexp(1, -exponent))), exponent);
 }
 
+template <typename T, typename F>
+void map_row(const T* x, T* y, int64_t n, F f) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = f(x[i]);
+  }
+}
+
 /// Replaces every element x of the gradients by f(x), in place where nobody
 /// else sees the memory.
 template <typename F>
@@ -134,14 +163,13 @@ void map_grads(const std::vector<Variable>& parameters, const F& f) {
              results[i].mutable_data<T>()});
       }
     }
-    for_each_row(rows, 1, [&](const Row<T>& row, int64_t begin, int64_t end) {
-      const T* const x = row.x;
-      T* const y = row.y;
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) {
-        y[i] = f(x[i]);
-      }
-    });
+    for_each_row(
+        rows,
+        kCost,
+        [&](const Row<T>& row, int64_t begin, int64_t end, int64_t) {
+          simd::call<map_row<T, F>>(
+              row.x + begin, row.y + begin, end - begin, f);
+        });
   };
   of_type(TypeTag<float>{});
   of_type(TypeTag<double>{});

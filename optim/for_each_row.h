@@ -8,25 +8,51 @@
 
 namespace heed {
 
-/// Calls f(row, begin, end) for pieces [begin, end) of the elements of every
-/// row, as if all rows lay one behind the other: one parallel loop, however
-/// many small parameters a model has. A Row has a `numel`. `cost` is that of
-/// an element, as in grain_for().
-template <typename Row, typename F>
-void for_each_row(const std::vector<Row>& rows, int64_t cost, const F& f) {
-  std::vector<int64_t> starts;  // of each row among all elements
-  starts.reserve(rows.size());
+/// Elements of all rows; a Row has a `numel`.
+template <typename Row>
+int64_t numel_of(const std::vector<Row>& rows) {
   int64_t total = 0;
   for (const Row& row : rows) {
-    starts.push_back(total);
     total += row.numel;
   }
-  parallel_for(total, grain_for(cost), [&](int64_t begin, int64_t end) {
+  return total;
+}
+
+/// The pieces into which for_each_row cuts its work.
+template <typename Row>
+int64_t piece_count(const std::vector<Row>& rows, int64_t cost) {
+  const int64_t grain = grain_for(cost);
+  return (numel_of(rows) + grain - 1) / grain;
+}
+
+/// Calls f(row, begin, end, piece) for pieces [begin, end) of the elements of
+/// every row, as if all rows lay one behind the other: one parallel loop,
+/// however many small parameters a model has. Calls of one `piece` follow each
+/// other on one thread. `cost` is that of an element, as in grain_for().
+template <typename Row, typename F>
+void for_each_row(const std::vector<Row>& rows, int64_t cost, const F& f) {
+  const int64_t grain = grain_for(cost);
+  const int64_t total = numel_of(rows);
+  if (total <= grain) {  // without a table of rows, which would cost more
+    for (const Row& row : rows) {
+      f(row, int64_t{0}, row.numel, int64_t{0});
+    }
+    return;
+  }
+  std::vector<int64_t> starts;  // of each row among all elements
+  starts.reserve(rows.size());
+  int64_t next = 0;
+  for (const Row& row : rows) {
+    starts.push_back(next);
+    next += row.numel;
+  }
+  parallel_for(total, grain, [&](int64_t begin, int64_t end) {
+    const int64_t piece = begin / grain;
     auto start = std::upper_bound(starts.begin(), starts.end(), begin) - 1;
     for (; begin < end; ++start) {
       const Row& row = rows[start - starts.begin()];
       const int64_t stop = std::min(end, *start + row.numel);
-      f(row, begin - *start, stop - *start);
+      f(row, begin - *start, stop - *start, piece);
       begin = stop;
     }
   });

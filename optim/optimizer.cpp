@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include "autograd/node.h"
 #include "tensor/error.h"
 
 namespace heed {
@@ -217,33 +219,53 @@ void Optimizer::zero_grad() const {
   }
 }
 
+Optimizer::Update Optimizer::prepare(size_t parameter, const Tensor& grad) {
+  Tensor value = parameters_[parameter].value();
+  const size_t group = group_of_[parameter];
+  State& state = states_[parameter];
+  if (state.step == 0) {
+    state.tensors.clear();
+    for (size_t k = 0; k < state_names(group).size(); ++k) {
+      state.tensors.push_back(Tensor(value.shape(), value.dtype()).zero_());
+    }
+  }
+  Update update{
+      value.numel(),
+      value.dtype(),
+      group,
+      state.step + 1,
+      groups_[group].lr * groups_[group].lr_scale,
+      nullptr,
+      nullptr,
+      {}};
+  visit_floating(who_, value.dtype(), [&]<typename T>(TypeTag<T>) {
+    update.value = value.mutable_data<T>();
+    update.grad = grad.data<T>();
+    for (size_t k = 0; k < state.tensors.size(); ++k) {
+      update.states[k] = state.tensors[k].mutable_data<T>();
+    }
+  });
+  return update;
+}
+
 void Optimizer::step() {
   std::vector<Update> updates;
   updates.reserve(parameters_.size());
+  std::deque<Tensor> copies;  // of gradients that cannot be read as they are
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Variable grad = parameters_[i].grad();
+    const Variable& grad = parameters_[i].node()->grad;
     if (!grad.defined()) {
       continue;
     }
-    const Tensor& value = parameters_[i].value();
-    Tensor dense = grad.value().contiguous();
-    if (dense.shares_storage(value)) {
-      dense = dense.clone();
-    }
-    State& state = states_[i];
-    const size_t group = group_of_[i];
-    if (state.step == 0) {
-      state.tensors.clear();
-      for (size_t k = 0; k < state_names(group).size(); ++k) {
-        state.tensors.push_back(Tensor(value.shape(), value.dtype()).zero_());
-      }
-    }
+    const Tensor& x = grad.value();
+    const bool readable =
+        x.is_contiguous() && !x.shares_storage(parameters_[i].value());
     updates.push_back(
-        {value, dense, state.tensors, state.step + 1, group, lr(group)});
+        prepare(i, readable ? x : copies.emplace_back(x.clone())));
   }
   update(updates);
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    states_[i].step += parameters_[i].grad().defined();
+    states_[i].step += parameters_[i].node()->grad.defined();
   }
   ++steps_;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -73,14 +74,33 @@ class Optimizer {
   void load_state_dict(const StateDict& state);
 
  protected:
-  /// A parameter in a step.
+  /// The most tensors that are remembered of a parameter.
+  static constexpr size_t kMaxStates = 4;
+
+  /// A parameter in a step: `numel` elements in each of these arrays.
   struct Update {
-    Tensor value;
-    Tensor grad;                 ///< Dense, apart from value.
-    std::vector<Tensor>& state;  ///< In the order of state_names().
-    int64_t step;                ///< Of this parameter, the first is 1.
+    int64_t numel;
+    DType dtype;
     size_t group;
+    int64_t step;  ///< Of this parameter, the first is 1.
     double lr;
+    void* value;
+    const void* grad;                      ///< Apart from value.
+    std::array<void*, kMaxStates> states;  ///< In the order of state_names().
+
+    /// The arrays as those of T, the type of `dtype`.
+    template <typename T>
+    T* values() const {
+      return static_cast<T*>(value);
+    }
+    template <typename T>
+    const T* grads() const {
+      return static_cast<const T*>(grad);
+    }
+    template <typename T>
+    T* state(size_t k) const {
+      return static_cast<T*>(states[k]);
+    }
   };
 
   /// Options have an `lr` and an `lr_scale`. `who` is a literal.
@@ -94,8 +114,8 @@ class Optimizer {
     check_parameters();
   }
 
-  /// The tensors that are remembered of each parameter in a group. They have
-  /// its shape and dtype and start at 0.
+  /// The tensors that are remembered of each parameter in a group, at most
+  /// kMaxStates. They have its shape and dtype and start at 0.
   virtual std::vector<std::string> state_names(size_t group) const = 0;
   /// Writes the new values and states.
   virtual void update(const std::vector<Update>& updates) = 0;
@@ -116,6 +136,7 @@ class Optimizer {
 
   void add_group(const std::vector<Variable>& parameters, Group group);
   void check_parameters() const;
+  Update prepare(size_t parameter, const Tensor& grad);
   void check_group(size_t group) const;
 
   const std::string_view who_;

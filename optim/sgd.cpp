@@ -5,6 +5,7 @@
 
 #include "optim/for_each_row.h"
 #include "tensor/error.h"
+#include "tensor/simd.h"
 
 namespace heed {
 namespace {
@@ -44,7 +45,8 @@ void descend(const Row<T>& row, int64_t begin, int64_t end, const Move& move) {
 }
 
 template <typename T>
-void update_row(const Row<T>& row, int64_t begin, int64_t end) {
+void update_row(const Row<T>* of, int64_t begin, int64_t end) {
+  const Row<T>& row = *of;
   T* const v = row.v;
   const T momentum = row.momentum;
   const T take = row.take;
@@ -105,23 +107,30 @@ void SGD::update(const std::vector<Update>& updates) {
   const auto update_all = [&]<typename T>(TypeTag<T>) {
     std::vector<Row<T>> rows;
     for (const Update& u : updates) {
-      if (u.value.dtype() != dtype_of<T>) {
+      if (u.dtype != dtype_of<T>) {
         continue;
       }
+      if (rows.empty()) {
+        rows.reserve(updates.size());
+      }
       const SGDOptions& o = options_[u.group];
-      Tensor value = u.value;
       rows.push_back(
-          {.numel = value.numel(),
-           .w = value.mutable_data<T>(),
-           .v = u.state.empty() ? nullptr : u.state[0].mutable_data<T>(),
-           .grad = u.grad.data<T>(),
+          {.numel = u.numel,
+           .w = u.values<T>(),
+           .v = o.momentum > 0 ? u.state<T>(0) : nullptr,
+           .grad = u.grads<T>(),
            .lr = static_cast<T>(u.lr),
            .momentum = static_cast<T>(o.momentum),
            .take = static_cast<T>(u.step == 1 ? 1 : 1 - o.dampening),
            .weight_decay = static_cast<T>(o.weight_decay),
            .nesterov = o.nesterov});
     }
-    for_each_row(rows, /*cost=*/2, update_row<T>);
+    for_each_row(
+        rows,
+        /*cost=*/2,
+        [](const Row<T>& row, int64_t begin, int64_t end, int64_t) {
+          simd::call<update_row<T>>(&row, begin, end);
+        });
   };
   update_all(TypeTag<float>{});
   update_all(TypeTag<double>{});

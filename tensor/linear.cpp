@@ -1,5 +1,6 @@
 #include "tensor/linear.h"
 
+#include "tensor/gemm.h"
 #include "tensor/matmul.h"
 
 namespace heed {
@@ -26,6 +27,23 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y(Shape(sizes), x.dtype());
   if (bias.defined()) {
     y.copy_(bias);  // the product is added to it
+  }
+  if (x.is_contiguous() && weight.is_contiguous() && y.numel() > 0 && in > 0) {
+    visit_floating("linear", x.dtype(), [&]<typename T>(TypeTag<T>) {
+      gemm(Gemm<T>{
+          .trans_b = true,
+          .m = y.numel() / out,
+          .n = out,
+          .k = in,
+          .a = x.data<T>(),
+          .lda = in,
+          .b = weight.data<T>(),
+          .ldb = in,
+          .beta = T(bias.defined()),
+          .c = y.mutable_data<T>(),
+          .ldc = out});
+    });
+    return y;
   }
   const bool is_vector = x.dim() == 1;
   Tensor rows = is_vector ? y.unsqueeze(0) : y;

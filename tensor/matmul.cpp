@@ -18,10 +18,11 @@ struct Layout {
 
 // Of the last two dimensions.
 Layout layout_of(const Tensor& x) {
-  const int64_t rows = x.size(-2);
-  const int64_t cols = x.size(-1);
-  const int64_t row_stride = x.stride(-2);
-  const int64_t col_stride = x.stride(-1);
+  const int64_t last = x.dim() - 1;
+  const int64_t rows = x.shape()[last - 1];
+  const int64_t cols = x.shape()[last];
+  const int64_t row_stride = x.strides()[last - 1];
+  const int64_t col_stride = x.strides()[last];
   // Nobody follows the stride of a dimension of size 1.
   if ((cols <= 1 || col_stride == 1) &&
       (rows <= 1 || row_stride >= std::max<int64_t>(cols, 1))) {
@@ -94,32 +95,36 @@ Dims batch_strides(const Tensor& x, const Shape& batch) {
   return strides;
 }
 
+// The product of the first matrices of a and b into y's.
 template <typename T>
-void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
+Gemm<T> first_product(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   const Layout la = layout_of(a);
   const Layout lb = layout_of(b);
-  const int64_t m = y.size(-2);
-  const int64_t n = y.size(-1);
-  const int64_t k = a.size(-1);
-  const T* const pa = a.data<T>();
-  const T* const pb = b.data<T>();
-  T* const py = y.mutable_data<T>();
+  const int64_t n = y.shape().back();
+  return {
+      .trans_a = la.transposed,
+      .trans_b = lb.transposed,
+      .m = y.shape()[y.dim() - 2],
+      .n = n,
+      .k = a.shape().back(),
+      .a = a.data<T>(),
+      .lda = la.leading,
+      .b = b.data<T>(),
+      .ldb = lb.leading,
+      .beta = T(add),
+      .c = y.mutable_data<T>(),
+      .ldc = n};
+}
+
+template <typename T>
+void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
+  const Gemm<T> first = first_product<T>(y, a, b, add);
   const auto products = [&](const auto& offset, int64_t count, auto& stride) {
-    gemm(
-        Gemm<T>{
-            .trans_a = la.transposed,
-            .trans_b = lb.transposed,
-            .m = m,
-            .n = n,
-            .k = k,
-            .a = pa + offset[0],
-            .lda = la.leading,
-            .b = pb + offset[1],
-            .ldb = lb.leading,
-            .beta = T(add),
-            .c = py + offset[2],
-            .ldc = n},
-        {count, stride[0], stride[1], stride[2]});
+    Gemm<T> product = first;
+    product.a += offset[0];
+    product.b += offset[1];
+    product.c += offset[2];
+    gemm(product, {count, stride[0], stride[1], stride[2]});
   };
   const Shape batch = batch_of(y.shape());
   const StridedLoop<3> loop(
@@ -129,8 +134,9 @@ void multiply(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
        batch_strides(y, batch)});
   // gemm shares one run out among threads best by itself.
   constexpr int64_t kFlopsPerOperation = 16;
-  const double cost =
-      loop.is_one_run() ? 1 : 2.0 * m * n * k / kFlopsPerOperation;
+  const double cost = loop.is_one_run() ? 1
+                                        : 2.0 * first.m * first.n * first.k /
+                                              kFlopsPerOperation;
   loop.run(static_cast<int64_t>(std::min(cost, 1e9)), products);
 }
 
@@ -151,12 +157,14 @@ bool broadcast(const Shape& a, const Shape& b) {
 void matmul_into(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
   check_same_dtype("matmul", a, b);
   check_same_dtype("matmul", y, a);
+  const bool are_matrices = a.dim() == 2 && b.dim() == 2 && y.dim() == 2;
   const bool fits =
       a.dim() >= 2 && b.dim() >= 2 && y.dim() >= 2 && y.is_contiguous() &&
       a.size(-1) == b.size(-2) && y.size(-2) == a.size(-2) &&
       y.size(-1) == b.size(-1) &&
-      is_broadcastable_to(batch_of(a.shape()), batch_of(y.shape())) &&
-      is_broadcastable_to(batch_of(b.shape()), batch_of(y.shape()));
+      (are_matrices ||
+       (is_broadcastable_to(batch_of(a.shape()), batch_of(y.shape())) &&
+        is_broadcastable_to(batch_of(b.shape()), batch_of(y.shape()))));
   if (!fits) {
     fail(
         "matmul",
@@ -175,6 +183,10 @@ void matmul_into(Tensor& y, const Tensor& a, const Tensor& b, bool add) {
       if (!add) {
         y.zero_();
       }
+      return;
+    }
+    if (are_matrices && layout_of(a).fits && layout_of(b).fits) {
+      gemm(first_product<T>(y, a, b, add));
       return;
     }
     const Tensor left = readable(a);
@@ -199,6 +211,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
         a.shape(),
         " and b ",
         b.shape());
+  }
+  if (a.dim() == 2 && b.dim() == 2 && a.shape()[1] == b.shape()[0]) {
+    Tensor y({a.shape()[0], b.shape()[1]}, a.dtype());
+    matmul_into(y, a, b);
+    return y;
   }
   const Tensor left = a.dim() == 1 ? a.unsqueeze(0) : a;
   const Tensor right = b.dim() == 1 ? b.unsqueeze(1) : b;

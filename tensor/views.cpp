@@ -10,7 +10,7 @@ namespace {
 // one another can be cut anew; sizes of 1 fit everywhere.
 bool strides_for(const Tensor& x, const Shape& shape, Dims& strides) {
   strides = contiguous_strides(shape);
-  if (x.numel() == 0) {
+  if (x.is_contiguous()) {
     return true;
   }
   Dims own_sizes;
@@ -56,6 +56,9 @@ Tensor Tensor::view_as(
 
 Tensor Tensor::reshape(const Dims& shape) const {
   check_defined("reshape", *this, "the tensor");
+  if (shape_ == shape) {
+    return *this;
+  }
   Dims sizes = shape;
   int64_t unknown = -1;
   int64_t known = 1;
