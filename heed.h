@@ -3,6 +3,7 @@
 // Everything that programs use. Each header may be included alone as well.
 
 #include "autograd/activation.h"
+#include "autograd/activation_dropout.h"
 #include "autograd/attention.h"
 #include "autograd/composed_gradients.h"
 #include "autograd/cross_entropy.h"
@@ -21,6 +22,7 @@
 #include "autograd/print.h"
 #include "autograd/record.h"
 #include "autograd/reduction.h"
+#include "autograd/residual_norm.h"
 #include "autograd/saved.h"
 #include "autograd/softmax.h"
 #include "autograd/topk.h"
@@ -56,6 +58,7 @@
 #include "optim/schedule.h"
 #include "optim/sgd.h"
 #include "tensor/activation.h"
+#include "tensor/activation_dropout.h"
 #include "tensor/attention.h"
 #include "tensor/attention_mask.h"
 #include "tensor/comparison.h"
@@ -79,6 +82,7 @@
 #include "tensor/print.h"
 #include "tensor/random.h"
 #include "tensor/reduction.h"
+#include "tensor/residual_norm.h"
 #include "tensor/scalar.h"
 #include "tensor/shape.h"
 #include "tensor/softmax.h"

@@ -5,12 +5,12 @@
 namespace heed {
 
 Variable dropout(const Variable& x, double p, Generator& generator) {
-  check_dropout(x.value(), p);
+  check_dropout("dropout", x.value(), p);
   return p == 0 ? x : dropout(x, p, generator.reserve(x.numel()));
 }
 
 Variable dropout(const Variable& x, double p, const GeneratorState& start) {
-  check_dropout(x.value(), p);
+  check_dropout("dropout", x.value(), p);
   if (p == 0) {
     return x;
   }

@@ -96,7 +96,7 @@ void check_alike(
 }  // namespace
 
 Tensor relu_dropout(const Tensor& x, const DropoutDraw& draw) {
-  check_dropout(x, draw.p);
+  check_dropout("relu_dropout", x, draw.p);
   if (draw.p == 0) {
     return relu(x);
   }
@@ -108,7 +108,7 @@ Tensor relu_dropout(const Tensor& x, const DropoutDraw& draw) {
 
 Tensor gelu_dropout(
     const Tensor& x, GeluApproximation approximation, const DropoutDraw& draw) {
-  check_dropout(x, draw.p);
+  check_dropout("gelu_dropout", x, draw.p);
   if (draw.p == 0) {
     return gelu(x, approximation);
   }
@@ -124,7 +124,7 @@ Tensor gelu_dropout(
 
 Tensor relu_dropout_backward(const Tensor& dy, const Tensor& y, double p) {
   check_alike("relu_dropout_backward", dy, y, "y");
-  check_dropout(y, p);
+  check_dropout("relu_dropout_backward", y, p);
   Tensor dx(y.shape(), y.dtype());
   visit_floating("relu_dropout", y.dtype(), [&]<typename T>(TypeTag<T>) {
     const T scale = static_cast<T>(1 / (1 - p));
@@ -141,7 +141,7 @@ Tensor gelu_dropout_backward(
     GeluApproximation approximation,
     const DropoutDraw& draw) {
   check_alike("gelu_dropout_backward", dy, x, "x");
-  check_dropout(x, draw.p);
+  check_dropout("gelu_dropout_backward", x, draw.p);
   if (draw.p == 0) {
     return gelu_backward(dy, x, approximation);
   }

@@ -39,10 +39,10 @@ void check_probability(std::string_view who, double p) {
 
 }  // namespace
 
-void check_dropout(const Tensor& x, double p) {
-  check_defined("dropout", x);
-  visit_floating("dropout", x.dtype(), [](auto) {});
-  check_probability("dropout", p);
+void check_dropout(std::string_view who, const Tensor& x, double p) {
+  check_defined(who, x);
+  visit_floating(who, x.dtype(), [](auto) {});
+  check_probability(who, p);
 }
 
 void check_add_dropout(
@@ -61,12 +61,12 @@ void check_add_dropout(
 }
 
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
-  check_dropout(x, p);
+  check_dropout("dropout", x, p);
   return p == 0 ? x : dropout(x, p, generator.reserve(x.numel()));
 }
 
 Tensor dropout(const Tensor& x, double p, const GeneratorState& start) {
-  check_dropout(x, p);
+  check_dropout("dropout", x, p);
   if (p == 0) {
     return x;
   }

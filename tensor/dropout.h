@@ -38,9 +38,8 @@ Tensor dropout(const Tensor& x, double p, const GeneratorState& start);
 Tensor add_dropout(
     const Tensor& x, const Tensor& branch, const DropoutDraw& draw);
 
-/// Throws as dropout does, without drawing.
-void check_dropout(const Tensor& x, double p);
-/// Throws in the name of `who` as add_dropout does.
+/// Throw in the name of `who` as dropout and add_dropout do, without drawing.
+void check_dropout(std::string_view who, const Tensor& x, double p);
 void check_add_dropout(
     std::string_view who, const Tensor& x, const Tensor& branch, double p);
 

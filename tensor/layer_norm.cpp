@@ -9,6 +9,7 @@ namespace heed {
 namespace {
 
 void check_affine(
+    std::string_view who,
     std::string_view name,
     const Tensor& parameter,
     const Tensor& x,
@@ -16,10 +17,10 @@ void check_affine(
   if (!parameter.defined()) {
     return;
   }
-  check_same_dtype("layer_norm", parameter, x);
+  check_same_dtype(who, parameter, x);
   if (parameter.shape() != normalized) {
     fail(
-        "layer_norm",
+        who,
         name,
         " must have shape ",
         normalized,
@@ -50,27 +51,28 @@ struct PlainRows {
 }  // namespace
 
 void detail::check_layer_norm(
+    std::string_view who,
     const Tensor& x,
     const Shape& normalized,
     const Tensor& weight,
     const Tensor& bias,
     double eps) {
-  check_defined("layer_norm", x);
+  check_defined(who, x);
   if (normalized.empty()) {
-    fail("layer_norm", "there must be a dimension to normalise, got none");
+    fail(who, "there must be a dimension to normalise, got none");
   }
   if (!ends_with(x.shape(), normalized)) {
     fail(
-        "layer_norm",
+        who,
         "x must end with the normalised shape ",
         normalized,
         ", got ",
         x.shape());
   }
-  check_affine("weight", weight, x, normalized);
-  check_affine("bias", bias, x, normalized);
+  check_affine(who, "weight", weight, x, normalized);
+  check_affine(who, "bias", bias, x, normalized);
   if (!(eps > 0)) {
-    fail("layer_norm", "eps must be positive, got ", eps);
+    fail(who, "eps must be positive, got ", eps);
   }
 }
 
@@ -138,7 +140,7 @@ LayerNormForward layer_norm_forward(
     const Tensor& weight,
     const Tensor& bias,
     double eps) {
-  detail::check_layer_norm(x, normalized, weight, bias, eps);
+  detail::check_layer_norm("layer_norm", x, normalized, weight, bias, eps);
   return visit_floating("layer_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const Tensor dense = x.contiguous();
     const PlainRows<T> rows{dense.data<T>(), normalized.numel()};

@@ -15,13 +15,15 @@ namespace heed::detail {
 // which every piece of the work gets a copy:
 //
 //     int64_t room() const;           words of scratch that a piece needs
-//     const T* read(row, end, to, room);  row `row`, which it may build at
-//     `to`;
+//     const T* read(row, end, to, room);
+//                                     row `row`, which it may build at `to`;
 //                                     the piece goes on to row end - 1
 //     void write(row, dx);            takes the gradient of the row read last
 
-/// Throws std::invalid_argument unless these are arguments of layer_norm.
+/// Throws std::invalid_argument in the name of `who` unless these are arguments
+/// of layer_norm.
 void check_layer_norm(
+    std::string_view who,
     const Tensor& x,
     const Shape& normalized,
     const Tensor& weight,

@@ -103,21 +103,20 @@ LayerNormForward residual_norm_forward(
     const Tensor& weight,
     const Tensor& bias,
     double eps) {
-  check_add_dropout("residual_norm", x, branch, draw.p);
+  constexpr const char* kWho = "residual_norm";
+  check_add_dropout(kWho, x, branch, draw.p);
+  detail::check_layer_norm(kWho, x, normalized, weight, bias, eps);
   if (drops_all(draw.p)) {
     return layer_norm_forward(x, normalized, weight, bias, eps);
   }
-  detail::check_layer_norm(x, normalized, weight, bias, eps);
   const Tensor dense_x = x.contiguous();
   const Tensor dense_branch = branch.contiguous();
-  return visit_floating(
-      "residual_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
-        Tensor none;
-        const ResidualRows<T> rows(
-            dense_x, dense_branch, none, draw, normalized.numel());
-        return detail::normalize_rows<T>(
-            rows, x, normalized, weight, bias, eps);
-      });
+  return visit_floating(kWho, x.dtype(), [&]<typename T>(TypeTag<T>) {
+    Tensor none;
+    const ResidualRows<T> rows(
+        dense_x, dense_branch, none, draw, normalized.numel());
+    return detail::normalize_rows<T>(rows, x, normalized, weight, bias, eps);
+  });
 }
 
 ResidualNormGradients residual_norm_backward(
@@ -140,15 +139,14 @@ ResidualNormGradients residual_norm_backward(
   const Tensor dense_x = x.contiguous();
   const Tensor dense_branch = branch.contiguous();
   Tensor dbranch = draw.p == 0 ? Tensor() : Tensor(x.shape(), x.dtype());
-  return visit_floating(
-      "residual_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
-        const ResidualRows<T> rows(
-            dense_x, dense_branch, dbranch, draw, normalized.numel());
-        const LayerNormGradients g = detail::normalize_rows_backward<T>(
-            rows, dy, normalized, weight, mean, rstd);
-        return ResidualNormGradients{
-            g.dx, dbranch.defined() ? dbranch : g.dx, g.dweight, g.dbias};
-      });
+  return visit_floating(kWho, x.dtype(), [&]<typename T>(TypeTag<T>) {
+    const ResidualRows<T> rows(
+        dense_x, dense_branch, dbranch, draw, normalized.numel());
+    const LayerNormGradients g = detail::normalize_rows_backward<T>(
+        rows, dy, normalized, weight, mean, rstd);
+    return ResidualNormGradients{
+        g.dx, dbranch.defined() ? dbranch : g.dx, g.dweight, g.dbias};
+  });
 }
 
 }  // namespace heed

@@ -28,9 +28,7 @@ Arrays dropped(const Arrays& in) {
 }
 
 double relu_of(double x) { return std::max(x, 0.0); }
-double gelu_of(double x) {
-  return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-}
+double gelu_of(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
 double gelu_tanh_of(double x) {
   const double cubic = x + 0.044715 * x * x * x;
   return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * cubic));
@@ -54,17 +52,24 @@ Rows dropout_rows() {
           [](auto& in) { return dropout(in[0], 0.4, kDraw); },
           dropout_reference,
           any),
-      row("add_dropout(Variable, Variable, DropoutDraw)",
-          [](auto& in) { return add_dropout(in[0], in[1], {0.4, kDraw}); },
+      row(
+          "add_dropout(Variable, Variable, DropoutDraw)",
+          [](auto& in) {
+            return add_dropout(in[0], in[1], {0.4, kDraw});
+          },
           [](const Arrays& in) -> Arrays {
             const Array branch = dropout_reference({in[1]})[0];
             return {build(in[0].shape, [&](const Index& i) {
               return in[0](i) + branch(i);
             })};
           },
-          {{{3, 4}, {3, 4}}, {{}, {}}, {{2, 2, 2}, {2, 2, 2}}, {{0, 3}, {0, 3}}})
+          {{{3, 4}, {3, 4}},
+           {{}, {}},
+           {{2, 2, 2}, {2, 2, 2}},
+           {{0, 3}, {0, 3}}})
           .refuses({{{2, 3}, {3}}, {{2, 3}, {1, 3}}, {{2, 3}, {3, 2}}}),
-      row("add_dropout(Variable, Variable, DropoutDraw) of nothing",
+      row(
+          "add_dropout(Variable, Variable, DropoutDraw) of nothing",
           [](auto& in) { return add_dropout(in[0], in[1], {}); },
           [](const Arrays& in) -> Arrays {
             return {build(in[0].shape, [&](const Index& i) {
@@ -74,22 +79,22 @@ Rows dropout_rows() {
           {{{3, 4}, {3, 4}}, {{0, 3}, {0, 3}}}),
       row(
           "relu_dropout(Variable, DropoutDraw)",
-          [](auto& in) { return relu_dropout(in[0], {0.4, kDraw}); },
+          [](auto& in) {
+            return relu_dropout(in[0], {0.4, kDraw});
+          },
           dropped<relu_of>,
           any),
       row(
           "gelu_dropout(Variable, GeluApproximation, DropoutDraw)",
           [](auto& in) {
-            return gelu_dropout(
-                in[0], GeluApproximation::none, {0.4, kDraw});
+            return gelu_dropout(in[0], GeluApproximation::none, {0.4, kDraw});
           },
           dropped<gelu_of>,
           any),
       row(
           "gelu_dropout(Variable, GeluApproximation, DropoutDraw) by tanh",
           [](auto& in) {
-            return gelu_dropout(
-                in[0], GeluApproximation::tanh, {0.4, kDraw});
+            return gelu_dropout(in[0], GeluApproximation::tanh, {0.4, kDraw});
           },
           dropped<gelu_tanh_of>,
           any),

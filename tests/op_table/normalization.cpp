@@ -136,17 +136,18 @@ Rows normalization_rows() {
               {{{2, 3}, {2, 3}, {4}, {4}},
                {{2, 3}, {3}, {3}, {3}},
                {{2, 3}, {2, 3}, {3}, {1}}}),
-      row("residual_norm(Variable, Variable, DropoutDraw, Shape, Variable, "
+      row(
+          "residual_norm(Variable, Variable, DropoutDraw, Shape, Variable, "
           "Variable, double) plain, of nothing dropped",
           [](auto& in) {
             return residual_norm(
                 in[0], in[1], {}, Shape{in[0].size(-1)}, {}, {});
           },
           [](const Arrays& in) {
-            return layer_norm_reference(1, false, false)(
-                {build(in[0].shape, [&](const Index& i) {
-                  return in[0](i) + in[1](i);
-                })});
+            return layer_norm_reference(
+                1, false, false)({build(in[0].shape, [&](const Index& i) {
+              return in[0](i) + in[1](i);
+            })});
           },
           {{{2, 4}, {2, 4}}, {{2, 2, 3}, {2, 2, 3}}, {{0, 3}, {0, 3}}}),
       row("layer_norm(Variable, Shape, Variable, Variable, double) plain",
