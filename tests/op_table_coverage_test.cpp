@@ -52,6 +52,7 @@ const Names kNoOperations = {
     "autograd/saved.h",
     "autograd/saved_attention_options.h",
     "tensor/attention_mask.h",
+    "tensor/attention_problem.h",
     "tensor/comparison.h",
     "tensor/creation.h",
     "tensor/layer_norm_loop.h",
