@@ -83,14 +83,11 @@ void save_weights(
     const std::string& path,
     const TranslationModel& model,
     const WeightsInfo& info) {
-  const Json valid = {
-      {"loss", info.valid.loss},
-      {"bleu", info.valid.bleu},
-      {"exact_match", info.valid.exact_match}};
   heed::save_safetensors(
       path,
       model.transformer.state_dict(),
-      {{"step", std::to_string(info.step)}, {"valid", valid.dump()}});
+      {{"step", std::to_string(info.step)},
+       {"valid", to_json(info.valid).dump()}});
 }
 
 WeightsInfo load_weights(const std::string& path, TranslationModel& model) {
@@ -99,11 +96,7 @@ WeightsInfo load_weights(const std::string& path, TranslationModel& model) {
     model.transformer.load_state_dict(file.tensors);
     WeightsInfo info;
     info.step = std::stoll(file.metadata.at("step"));
-    const Json valid = Json::parse(file.metadata.at("valid"));
-    info.valid = {
-        valid.at("loss").get<double>(),
-        valid.at("bleu").get<double>(),
-        valid.at("exact_match").get<double>()};
+    info.valid = score_from(Json::parse(file.metadata.at("valid")));
     return info;
   } catch (const std::exception& error) {
     heed::fail<std::runtime_error>(path, error.what());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "examples/translate/bleu.h"
@@ -49,6 +50,20 @@ double loss_of(
 }  // namespace
 
 double Score::perplexity() const { return std::exp(loss); }
+
+nlohmann::ordered_json to_json(const Score& score) {
+  return {
+      {"loss", score.loss},
+      {"bleu", score.bleu},
+      {"exact_match", score.exact_match}};
+}
+
+Score score_from(const nlohmann::ordered_json& json) {
+  return {
+      .loss = json.at("loss").get<double>(),
+      .bleu = json.at("bleu").get<double>(),
+      .exact_match = json.at("exact_match").get<double>()};
+}
 
 double text_bleu(
     const TranslationModel& model,

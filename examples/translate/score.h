@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct Score {
 
   double perplexity() const;
 };
+
+nlohmann::ordered_json to_json(const Score& score);
+/// Throws nlohmann's exceptions for what to_json did not write.
+Score score_from(const nlohmann::ordered_json& json);
 
 /// BLEU as sacreBLEU's default has it, on text. Number words and dates are one
 /// word a line, without any 4-gram: these are scored in the model's pieces.

@@ -3,7 +3,9 @@
 #include <heed/autograd/cross_entropy.h>
 #include <heed/autograd/elementwise.h>
 #include <heed/optim/clipping.h>
+#include <heed/tensor/generator.h>
 #include <heed/tensor/memory.h>
+#include <heed/tensor/safetensors.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +24,9 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr int64_t kLogEvery = 50;  // updates between records of the loss
+constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+constexpr std::string_view kModelPrefix = "model.";
+constexpr std::string_view kOptimizerPrefix = "optimizer.";
 
 std::vector<Pair> short_enough(std::vector<Pair> pairs, int64_t max_tokens) {
   const auto limit = static_cast<size_t>(max_tokens) + 1;  // and kEosId
@@ -283,7 +288,80 @@ void Trainer::finish(examples::Progress& progress) {
   }
 }
 
-void Trainer::save_checkpoint() {}
-void Trainer::resume() {}
+void Trainer::save_checkpoint() {
+  Json kept = Json::array();
+  for (const Kept& one : kept_) {
+    kept.push_back({{"step", one.step}, {"valid", to_json(one.valid)}});
+  }
+  const heed::GeneratorState generator = heed::default_generator().state();
+  const Json state = {
+      {"step", step_},
+      {"epoch", batches_.epoch()},
+      {"position", batches_.position()},
+      {"generator_seed", generator.seed},
+      {"generator_offset", generator.offset},
+      {"evaluated_step", evaluated_step_},
+      {"evaluated_epochs", evaluated_epochs_},
+      {"evaluations_since_best", evaluations_since_best_},
+      {"best", to_json(best_)},
+      {"best_step", best_step_},
+      {"kept", kept},
+      {"loss_sum", loss_sum_},
+      {"loss_tokens", loss_tokens_},
+      {"tokens", tokens_},
+      {"training_seconds", training_seconds_},
+      {"seconds", seconds()}};
+  heed::StateDict tensors;
+  for (const auto& [name, tensor] : model_.transformer.state_dict()) {
+    tensors.emplace(std::string(kModelPrefix) + name, tensor);
+  }
+  for (const auto& [name, tensor] : optimizer_.state_dict()) {
+    tensors.emplace(std::string(kOptimizerPrefix) + name, tensor);
+  }
+  heed::save_safetensors(
+      path(kCheckpointFile), tensors, {{"state", state.dump()}});
+}
+
+void Trainer::resume() {
+  const std::string file = path(kCheckpointFile);
+  const heed::Safetensors checkpoint = heed::load_safetensors(file);
+  heed::StateDict model;
+  heed::StateDict optimizer;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with(kModelPrefix)) {
+      model.emplace(name.substr(kModelPrefix.size()), tensor);
+    } else if (name.starts_with(kOptimizerPrefix)) {
+      optimizer.emplace(name.substr(kOptimizerPrefix.size()), tensor);
+    }
+  }
+  try {
+    const Json state = Json::parse(checkpoint.metadata.at("state"));
+    model_.transformer.load_state_dict(model);
+    optimizer_.load_state_dict(optimizer);
+    step_ = state.at("step").get<int64_t>();
+    batches_.go_to(
+        state.at("epoch").get<int64_t>(), state.at("position").get<int64_t>());
+    heed::default_generator().set_state(
+        {state.at("generator_seed").get<uint64_t>(),
+         state.at("generator_offset").get<uint64_t>()});
+    evaluated_step_ = state.at("evaluated_step").get<int64_t>();
+    evaluated_epochs_ = state.at("evaluated_epochs").get<int64_t>();
+    evaluations_since_best_ = state.at("evaluations_since_best").get<int64_t>();
+    best_ = score_from(state.at("best"));
+    best_step_ = state.at("best_step").get<int64_t>();
+    kept_.clear();
+    for (const Json& one : state.at("kept")) {
+      kept_.push_back(
+          {one.at("step").get<int64_t>(), score_from(one.at("valid"))});
+    }
+    loss_sum_ = state.at("loss_sum").get<double>();
+    loss_tokens_ = state.at("loss_tokens").get<int64_t>();
+    tokens_ = state.at("tokens").get<int64_t>();
+    training_seconds_ = state.at("training_seconds").get<double>();
+    seconds_before_ = state.at("seconds").get<double>();
+  } catch (const std::exception& error) {
+    heed::fail<std::runtime_error>(file, error.what());
+  }
+}
 
 }  // namespace translate

@@ -1,9 +1,9 @@
 #include "examples/translate/translator.h"
 
-#include <heed/nn/greedy_decoding.h>
+#include <heed/nn/beam_search.h>
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "examples/translate/batches.h"
 #include "examples/translate/utf8.h"
@@ -11,46 +11,81 @@
 namespace translate {
 namespace {
 
-constexpr size_t kRows = 64;
-
 // More tokens than a translation of so many should need.
-int64_t length_limit(size_t source) {
-  return 20 + 3 * static_cast<int64_t>(source);
+int64_t length_limit(const Ids& source) {
+  return 20 + 3 * static_cast<int64_t>(source.size());
+}
+
+Ids source_of(const TranslationModel& model, const std::string& line) {
+  Ids ids = encode_source(*model.vocabulary, line);
+  if (ids.size() > kMaxSourceTokens) {
+    ids.resize(kMaxSourceTokens);
+    ids.back() = kEosId;
+  }
+  return ids;
 }
 
 }  // namespace
 
-std::vector<std::string> translate_greedily(
-    TranslationModel& model, const std::vector<std::string>& lines) {
-  std::vector<Ids> sources;
-  std::vector<size_t> order;
+std::vector<std::vector<Translation>> translate_lines(
+    TranslationModel& model,
+    const std::vector<std::string>& lines,
+    const TranslatorOptions& options) {
+  std::vector<std::vector<Translation>> translations(lines.size());
+  std::vector<std::pair<Ids, size_t>> sources;  // and of which line
   for (size_t i = 0; i < lines.size(); ++i) {
-    sources.push_back(encode_source(*model.vocabulary, lines[i]));
-    if (!is_blank(lines[i])) {
-      order.push_back(i);
+    if (is_blank(lines[i])) {
+      translations[i].emplace_back();
+    } else {
+      sources.emplace_back(source_of(model, lines[i]), i);
     }
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return sources[a].size() < sources[b].size();
-  });
-  std::vector<std::string> translations(lines.size());
-  for (size_t first = 0; first < order.size(); first += kRows) {
-    const size_t last = std::min(order.size(), first + kRows);
+  std::stable_sort(
+      sources.begin(), sources.end(), [](const auto& a, const auto& b) {
+        return a.first.size() < b.first.size();
+      });
+  const auto batch = static_cast<size_t>(options.batch);
+  for (size_t first = 0; first < sources.size(); first += batch) {
+    const size_t last = std::min(sources.size(), first + batch);
     std::vector<Ids> rows;
+    std::vector<int64_t> limits;
     for (size_t i = first; i < last; ++i) {
-      rows.push_back(sources[order[i]]);
+      rows.push_back(sources[i].first);
+      limits.push_back(
+          std::min(options.max_length, length_limit(sources[i].first)));
     }
-    const auto sequences = heed::greedy_decode(
+    const auto found = heed::beam_search(
         model.transformer,
         padded(rows),
         {.bos_id = kBosId,
          .eos_id = kEosId,
-         .max_length = length_limit(rows.back().size())});
+         .beam_size = options.beam,
+         .n_best = options.n_best,
+         .alpha = options.alpha,
+         .max_length = options.max_length,
+         .max_lengths = limits,
+         .banned_ids = {kPadId, kBosId}});
     for (size_t i = first; i < last; ++i) {
-      translations[order[i]] = model.vocabulary->decode(sequences[i - first]);
+      for (const heed::Hypothesis& hypothesis : found[i - first]) {
+        translations[sources[i].second].push_back(
+            {.text = model.vocabulary->decode(hypothesis.tokens),
+             .ids = hypothesis.tokens,
+             .score = hypothesis.score,
+             .log_prob = hypothesis.log_prob});
+      }
     }
   }
   return translations;
+}
+
+std::vector<std::string> translate_greedily(
+    TranslationModel& model, const std::vector<std::string>& lines) {
+  std::vector<std::string> texts;
+  for (auto& translations :
+       translate_lines(model, lines, {.beam = 1, .batch = 64})) {
+    texts.push_back(std::move(translations.front().text));
+  }
+  return texts;
 }
 
 }  // namespace translate
