@@ -30,15 +30,15 @@ namespace heed {
 /// order drawn for each pass through the data is drawn again from the state its
 /// generator had before, which is therefore the one to keep.
 struct Checkpoint {
-  StateDict model;      ///< Module::state_dict()
-  StateDict optimizer;  ///< Optimizer::state_dict()
+  StateDict model = {};      ///< Module::state_dict()
+  StateDict optimizer = {};  ///< Optimizer::state_dict()
   /// Under names of the program's own, as texts.
-  std::map<std::string, GeneratorState> generators;
+  std::map<std::string, GeneratorState> generators = {};
   int64_t step = 0;      ///< Updates done.
   int64_t epoch = 0;     ///< Passes through the data done.
   int64_t position = 0;  ///< In the data of this pass.
   /// What else there is: options, a vocabulary, scores.
-  std::map<std::string, std::string> texts;
+  std::map<std::string, std::string> texts = {};
 };
 
 /// Writes a checkpoint: a safetensors file with the tensors model.* and
