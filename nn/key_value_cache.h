@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -18,6 +20,13 @@ class KeyValueCache {
   /// Throws std::invalid_argument unless they fit each other and what is here.
   void append(const Tensor& key, const Tensor& value);
 
+  /// Sequence i goes on as a copy of what sequence rows[i] is; those that are
+  /// not named are forgotten. Does nothing before the first append(). Throws
+  /// std::invalid_argument for a row that is not there.
+  void select_rows(const std::vector<int64_t>& rows);
+
+  /// Sequences; 0 before the first append().
+  int64_t batch() const { return keys_.defined() ? keys_.size(0) : 0; }
   int64_t length() const { return length_; }
   /// [B, num_heads, length(), head_dim], a view; undefined before the first
   /// append().

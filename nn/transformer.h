@@ -26,6 +26,7 @@ struct TransformerOptions {
   double activation_dropout = 0;
   ActivationKind activation = ActivationKind::relu;
   bool norm_first = false;
+  std::optional<bool> final_norm = {};  ///< Of both stacks; unset: norm_first.
   double norm_eps = 1e-5;
   bool bias = true;  ///< In the layers.
   /// The id that fills up short sequences: never attended to. None: no id is.
@@ -50,12 +51,19 @@ struct AttentionWeights {
 };
 
 /// Where a step-by-step decoding stands; made by Transformer::start_decoding.
+/// Rows are target sequences, one for each source to begin with.
 struct DecodingState {
   std::vector<DecoderLayerCache> layers;
-  int64_t batch = 0;      ///< Sequences.
+  int64_t batch = 0;            ///< Rows.
+  int64_t rows_per_source = 1;  ///< Side by side; they share its memory.
   Tensor memory_padding;  ///< [B, S], true = padding; undefined without pad_id.
-  Tensor padding;         ///< [B, position], likewise; undefined if all false.
+  Tensor padding;         ///< [rows, position], likewise; undefined if none is.
   int64_t position = 0;   ///< Of the next token.
+
+  /// Row i goes on as row rows[i] did; sources none of whose rows is named are
+  /// forgotten. Throws std::invalid_argument for rows that are not there, and
+  /// unless those that stand for one source come from one.
+  void select_rows(const std::vector<int64_t>& rows, int64_t rows_per_source);
 };
 
 /// The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017,
@@ -100,10 +108,10 @@ class Transformer : public Module {
 
   /// Encodes `src` for decode_step; records nothing.
   DecodingState start_decoding(const Tensor& src) const;
-  /// Takes the next token of each sequence, ids [B], and returns the logits of
-  /// the one after it, [B, tgt_vocab_size]: the last row of forward() over all
+  /// Takes the next token of each row, ids [rows], and returns the logits of
+  /// the one after it, [rows, tgt_vocab_size]: the last of forward() over all
   /// tokens so far. Records nothing. Throws std::invalid_argument for ids out
-  /// of range or another number of them than sequences, and then leaves `state`
+  /// of range or another number of them than rows, and then leaves `state`
   /// alone.
   Tensor decode_step(const Tensor& tokens, DecodingState& state) const;
 

@@ -77,7 +77,12 @@ Variable TransformerDecoderLayer::step(
         return self_attn_.step(z, cache.self, padding);
       });
   y = residual(y, norm2_, dropout_, norm_first_, [&](const Variable& z) {
-    return multihead_attn_.attend(z, cache.cross, memory_padding);
+    // The rows of one sequence of the memory are queries to it side by side.
+    const int64_t batch = cache.cross.batch();
+    const bool shared = batch > 0 && z.size(0) != batch;
+    const Variable query = shared ? z.reshape({batch, -1, z.size(2)}) : z;
+    return multihead_attn_.attend(query, cache.cross, memory_padding)
+        .reshape(z.shape());
   });
   return residual(y, norm3_, dropout_, norm_first_, [&](const Variable& z) {
     return feed_forward_(z);
@@ -97,7 +102,7 @@ TransformerDecoder::TransformerDecoder(
     layers_.emplace_back(d_model, num_heads, d_ff, options);
   }
   add_module("layers", layers_);
-  if (options.norm_first) {
+  if (options.has_final_norm()) {
     norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
     add_module("norm", *norm_);
   }

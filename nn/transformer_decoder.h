@@ -52,9 +52,10 @@ class TransformerDecoderLayer : public Module {
 
   /// The cache to decode with over `memory` [B, S, d_model].
   DecoderLayerCache start(const Variable& memory) const;
-  /// The rows of forward, causal, for the new positions x [B, t, d_model].
-  /// memory_padding [B, S] and padding [B, all positions so far]: true =
-  /// ignored.
+  /// The rows of forward, causal, for the new positions x [B, t, d_model]. B
+  /// may be several times the memory's: as many neighbours then share each of
+  /// its sequences. memory_padding [B of the memory, S] and padding [B, all
+  /// positions so far]: true = ignored.
   Variable step(
       const Variable& x,
       DecoderLayerCache& cache,
@@ -72,10 +73,11 @@ class TransformerDecoderLayer : public Module {
   Dropout dropout_;
 };
 
-/// A stack of decoder layers, ending with a norm when they are norm_first.
+/// A stack of decoder layers, ending with a norm when they are norm_first, or
+/// as final_norm says.
 ///
 /// Shape:       tgt [B, T, d_model], memory [B, S, d_model] -> [B, T, d_model]
-/// Parameters:  layers.0, layers.1, ..., and norm when norm_first
+/// Parameters:  layers.0, layers.1, ..., and norm when it ends with one
 class TransformerDecoder : public Module {
  public:
   /// Throws std::invalid_argument unless num_layers >= 0, and as the layers do.
@@ -97,9 +99,10 @@ class TransformerDecoder : public Module {
 
   /// One cache a layer, to decode with over `memory` [B, S, d_model].
   std::vector<DecoderLayerCache> start(const Variable& memory) const;
-  /// The rows of forward, causal, for the new positions x [B, t, d_model].
-  /// memory_padding [B, S] and padding [B, all positions so far]: true =
-  /// ignored.
+  /// The rows of forward, causal, for the new positions x [B, t, d_model]. B
+  /// may be several times the memory's: as many neighbours then share each of
+  /// its sequences. memory_padding [B of the memory, S] and padding [B, all
+  /// positions so far]: true = ignored.
   Variable step(
       const Variable& x,
       std::vector<DecoderLayerCache>& caches,

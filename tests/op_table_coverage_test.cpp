@@ -52,10 +52,13 @@ const Names kNoOperations = {
     "autograd/saved.h",
     "autograd/saved_attention_options.h",
     "tensor/attention_mask.h",
+    "tensor/attention_problem.h",
     "tensor/comparison.h",
     "tensor/creation.h",
+    "tensor/layer_norm_loop.h",
     "tensor/random.h",
     "tensor/reduce_loop.h",
+    "tensor/stored_type.h",
 };
 
 std::string without_comments(const fs::path& path) {

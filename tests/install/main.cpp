@@ -1,6 +1,8 @@
 #include <heed/heed.h>
 
+#include <cstdio>
 #include <iostream>
+#include <string>
 
 // A generic name of the program's own, which heed's headers must not shadow.
 #include "tensor/shape.h"
@@ -20,5 +22,10 @@ int main() {
   const double before = train();
   const double after = train();
   std::cout << "loss " << before << ", then " << after << '\n';
+
+  const std::string path = "consumer.safetensors";
+  heed::save_safetensors(path, model.state_dict());
+  model.load_state_dict(heed::load_safetensors(path).tensors);
+  std::remove(path.c_str());
   return after < before ? shape_of_the_consumer : 1;
 }

@@ -8,6 +8,7 @@
 
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
+#include "tensor/indexing.h"
 #include "tensor/joining.h"
 #include "tensor/random.h"
 
@@ -104,4 +105,71 @@ TEST_CASE("KeyValueCache: what does not fit is an error and changes nothing") {
   }
   CHECK(cache.length() == 1);
   CHECK(equal(cache.key(), x));
+}
+
+TEST_CASE("KeyValueCache: select_rows picks sequences in any order") {
+  const std::vector<std::vector<int64_t>> selections = {
+      {0, 1, 2, 3},              // all stay
+      {0, 0, 2, 3},              // one copied over another
+      {3, 1},                    // the last one moves up
+      {1, 0, 3, 2},              // a swap, impossible in place
+      {2, 3, 0, 1, 1, 3, 0, 2},  // more than there were
+      {2},
+      {}};
+  for (const std::vector<int64_t>& rows : selections) {
+    for (const int64_t length : {1, 3, 20}) {
+      Generator generator(1);
+      const Tensor keys = randn({4, 3, length, 5}, kFloat32, generator);
+      const Tensor values = randn({4, 3, length, 5}, kFloat32, generator);
+      KeyValueCache cache;
+      for (int64_t t = 0; t < length; ++t) {
+        cache.append(keys.slice(2, t, t + 1), values.slice(2, t, t + 1));
+      }
+      const KeyValueCache copy = cache;
+      KeyValueCache alone = cache;
+      alone.append(keys.slice(2, 0, 1), values.slice(2, 0, 1));
+      const Tensor ids = from_vector(rows, {static_cast<int64_t>(rows.size())});
+      cache.select_rows(rows);
+      CHECK(cache.length() == length);
+      CHECK(cache.batch() == static_cast<int64_t>(rows.size()));
+      CHECK(equal(cache.key(), index_select(keys, 0, ids)));
+      CHECK(equal(cache.value(), index_select(values, 0, ids)));
+      // Copies keep what they have.
+      CHECK(equal(copy.key(), keys));
+      CHECK(equal(copy.value(), values));
+      // With storage of its own, which may be written to in place.
+      alone.select_rows(rows);
+      CHECK(equal(
+          alone.key(),
+          index_select(cat({keys, keys.slice(2, 0, 1)}, 2), 0, ids)));
+      // And it goes on from there.
+      const Tensor more = randn(
+          {static_cast<int64_t>(rows.size()), 3, 2, 5}, kFloat32, generator);
+      cache.append(more, more);
+      CHECK(equal(cache.key(), cat({index_select(keys, 0, ids), more}, 2)));
+    }
+  }
+}
+
+TEST_CASE("KeyValueCache: select_rows leaves what others share") {
+  const Tensor keys = arange(24, kFloat32).reshape({2, 3, 2, 2});
+  const Tensor before = keys.clone();
+  KeyValueCache cache;
+  cache.append(keys, keys);
+  cache.select_rows({1, 1});
+  CHECK(equal(keys, before));
+  CHECK(equal(cache.value()[0], before[1]));
+  CHECK(equal(cache.key()[1], before[1]));
+}
+
+TEST_CASE("KeyValueCache: rows that are not there are refused") {
+  KeyValueCache cache;
+  cache.select_rows({7});  // nothing there yet
+  cache.append(ones({2, 1, 1, 1}), ones({2, 1, 1, 1}));
+  CHECK_THROWS_WITH_AS(
+      cache.select_rows({0, 2}),
+      "KeyValueCache: rows must be in [0, 2), got 2",
+      std::invalid_argument);
+  CHECK_THROWS_AS(cache.select_rows({-1}), std::invalid_argument);
+  CHECK(cache.batch() == 2);
 }
