@@ -56,7 +56,12 @@ int main(int argc, char** argv) {
       try {
         return command.run(argc - 1, argv + 1);
       } catch (const std::exception& error) {
-        std::fprintf(stderr, "translate: %s\n", error.what());
+        const std::string_view what = error.what();
+        std::fprintf(
+            stderr,
+            "%s%s\n",
+            what.starts_with("translate") ? "" : "translate: ",
+            error.what());
         return 2;
       }
     }

@@ -103,23 +103,6 @@ WeightsInfo load_weights(const std::string& path, TranslationModel& model) {
   }
 }
 
-void load_average(
-    const std::vector<std::string>& paths, TranslationModel& model) {
-  heed::StateDict mean;
-  for (const std::string& path : paths) {
-    for (const auto& [name, tensor] : heed::load_safetensors(path).tensors) {
-      const auto [found, is_new] = mean.emplace(name, tensor);
-      if (!is_new) {
-        found->second.add_(tensor);
-      }
-    }
-  }
-  for (auto& [name, tensor] : mean) {
-    tensor.div_(static_cast<double>(paths.size()));
-  }
-  model.transformer.load_state_dict(mean);
-}
-
 std::unique_ptr<TranslationModel> load_model(
     const std::string& folder, WeightsInfo* info) {
   std::unique_ptr<TranslationModel> model = load_description(folder);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "examples/translate/score.h"
 #include "examples/translate/translation_model.h"
@@ -43,10 +42,6 @@ void save_weights(
 /// Throws std::runtime_error for a file that is damaged or of another model,
 /// and changes nothing then.
 WeightsInfo load_weights(const std::string& path, TranslationModel& model);
-/// Sets the weights to the mean of those in the files.
-void load_average(
-    const std::vector<std::string>& paths, TranslationModel& model);
-
 /// Ready to translate.
 std::unique_ptr<TranslationModel> load_model(
     const std::string& folder, WeightsInfo* info = nullptr);

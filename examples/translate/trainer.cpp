@@ -2,10 +2,11 @@
 
 #include <heed/autograd/cross_entropy.h>
 #include <heed/autograd/elementwise.h>
+#include <heed/optim/checkpoint.h>
 #include <heed/optim/clipping.h>
+#include <heed/optim/model_average.h>
 #include <heed/tensor/generator.h>
 #include <heed/tensor/memory.h>
-#include <heed/tensor/safetensors.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +25,8 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr int64_t kLogEvery = 50;  // updates between records of the loss
+constexpr const char* kKeptFolder = "kept";
 constexpr const char* kCheckpointFile = "checkpoint.safetensors";
-constexpr std::string_view kModelPrefix = "model.";
-constexpr std::string_view kOptimizerPrefix = "optimizer.";
 
 std::vector<Pair> short_enough(std::vector<Pair> pairs, int64_t max_tokens) {
   const auto limit = static_cast<size_t>(max_tokens) + 1;  // and kEosId
@@ -42,7 +42,7 @@ heed::Schedule schedule_of(const TrainingSettings& s) {
   }
   if (s.schedule == "cosine") {
     return heed::Schedule::cosine(
-        s.lr, 0, s.steps, {.warmup_steps = s.warmup_steps});
+        s.lr, 0, s.steps, {.warmup_steps = std::min(s.warmup_steps, s.steps)});
   }
   if (s.schedule == "constant") {
     return heed::Schedule::constant(s.lr, {.warmup_steps = s.warmup_steps});
@@ -94,10 +94,6 @@ Trainer::Trainer(
 
 std::string Trainer::path(const std::string& name) const {
   return (fs::path(settings_.model) / name).string();
-}
-
-std::string Trainer::kept_path(int64_t step) const {
-  return path("kept/step-" + std::to_string(step) + ".safetensors");
 }
 
 double Trainer::seconds() const {
@@ -201,6 +197,7 @@ void Trainer::evaluate(examples::Progress& progress) {
   }
   draw_curves(path("curves.svg"), log_->records());
   save_checkpoint();
+  remove_unkept();
 }
 
 // Among the kept ones are the best, or the last, as many as were asked for.
@@ -208,8 +205,10 @@ void Trainer::keep(const Score& valid) {
   if (settings_.keep <= 1) {
     return;
   }
-  fs::create_directories(path("kept"));
-  save_weights(kept_path(step_), model_, {step_, valid});
+  fs::create_directories(path(kKeptFolder));
+  heed::save_checkpoint(
+      heed::checkpoint_path(path(kKeptFolder), step_),
+      {.model = model_.transformer.state_dict(), .step = step_});
   kept_.push_back({step_, valid});
   if (static_cast<int64_t>(kept_.size()) > settings_.keep) {
     const auto worst =
@@ -219,8 +218,20 @@ void Trainer::keep(const Score& valid) {
                   kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
                     return is_better(b.valid, a.valid);
                   });
-    fs::remove(kept_path(worst->step));
     kept_.erase(worst);
+  }
+}
+
+// What the checkpoint does not speak of any more.
+void Trainer::remove_unkept() const {
+  for (const std::string& file : heed::checkpoints_in(path(kKeptFolder))) {
+    const bool kept =
+        std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) {
+          return file == heed::checkpoint_path(path(kKeptFolder), one.step);
+        });
+    if (!kept) {
+      fs::remove(file);
+    }
   }
 }
 
@@ -273,9 +284,9 @@ void Trainer::finish(examples::Progress& progress) {
   }
   std::vector<std::string> files;
   for (const Kept& kept : kept_) {
-    files.push_back(kept_path(kept.step));
+    files.push_back(heed::checkpoint_path(path(kKeptFolder), kept.step));
   }
-  load_average(files, model_);
+  model_.transformer.load_state_dict(heed::average_models(files));
   const Score valid =
       score(model_, data_.valid, valid_pairs_, settings_.batch_tokens);
   progress.print(
@@ -293,13 +304,7 @@ void Trainer::save_checkpoint() {
   for (const Kept& one : kept_) {
     kept.push_back({{"step", one.step}, {"valid", to_json(one.valid)}});
   }
-  const heed::GeneratorState generator = heed::default_generator().state();
   const Json state = {
-      {"step", step_},
-      {"epoch", batches_.epoch()},
-      {"position", batches_.position()},
-      {"generator_seed", generator.seed},
-      {"generator_offset", generator.offset},
       {"evaluated_step", evaluated_step_},
       {"evaluated_epochs", evaluated_epochs_},
       {"evaluations_since_best", evaluations_since_best_},
@@ -311,39 +316,27 @@ void Trainer::save_checkpoint() {
       {"tokens", tokens_},
       {"training_seconds", training_seconds_},
       {"seconds", seconds()}};
-  heed::StateDict tensors;
-  for (const auto& [name, tensor] : model_.transformer.state_dict()) {
-    tensors.emplace(std::string(kModelPrefix) + name, tensor);
-  }
-  for (const auto& [name, tensor] : optimizer_.state_dict()) {
-    tensors.emplace(std::string(kOptimizerPrefix) + name, tensor);
-  }
-  heed::save_safetensors(
-      path(kCheckpointFile), tensors, {{"state", state.dump()}});
+  heed::save_checkpoint(
+      path(kCheckpointFile),
+      {.model = model_.transformer.state_dict(),
+       .optimizer = optimizer_.state_dict(),
+       .generators = {{"dropout", heed::default_generator().state()}},
+       .step = step_,
+       .epoch = batches_.epoch(),
+       .position = batches_.position(),
+       .texts = {{"state", state.dump()}}});
 }
 
 void Trainer::resume() {
   const std::string file = path(kCheckpointFile);
-  const heed::Safetensors checkpoint = heed::load_safetensors(file);
-  heed::StateDict model;
-  heed::StateDict optimizer;
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (name.starts_with(kModelPrefix)) {
-      model.emplace(name.substr(kModelPrefix.size()), tensor);
-    } else if (name.starts_with(kOptimizerPrefix)) {
-      optimizer.emplace(name.substr(kOptimizerPrefix.size()), tensor);
-    }
-  }
+  const heed::Checkpoint from = heed::load_checkpoint(file);
   try {
-    const Json state = Json::parse(checkpoint.metadata.at("state"));
-    model_.transformer.load_state_dict(model);
-    optimizer_.load_state_dict(optimizer);
-    step_ = state.at("step").get<int64_t>();
-    batches_.go_to(
-        state.at("epoch").get<int64_t>(), state.at("position").get<int64_t>());
-    heed::default_generator().set_state(
-        {state.at("generator_seed").get<uint64_t>(),
-         state.at("generator_offset").get<uint64_t>()});
+    const Json state = Json::parse(from.texts.at("state"));
+    model_.transformer.load_state_dict(from.model);
+    optimizer_.load_state_dict(from.optimizer);
+    heed::default_generator().set_state(from.generators.at("dropout"));
+    step_ = from.step;
+    batches_.go_to(from.epoch, from.position);
     evaluated_step_ = state.at("evaluated_step").get<int64_t>();
     evaluated_epochs_ = state.at("evaluated_epochs").get<int64_t>();
     evaluations_since_best_ = state.at("evaluations_since_best").get<int64_t>();

@@ -59,10 +59,10 @@ class Trainer {
   bool evaluation_due();
   void evaluate(examples::Progress& progress);
   void keep(const Score& valid);
+  void remove_unkept() const;
   void save_checkpoint();
   void finish(examples::Progress& progress);
   std::string path(const std::string& name) const;
-  std::string kept_path(int64_t step) const;
   double seconds() const;
 
   const TrainingSettings& settings_;

@@ -144,14 +144,6 @@ void check(const TrainingSettings& s) {
         " and ",
         s.architecture.d_model);
   }
-  if (s.schedule == "cosine" && s.warmup_steps > s.steps) {
-    heed::fail(
-        "translate train",
-        "--warmup-steps must be at most --steps with the cosine schedule, got ",
-        s.warmup_steps,
-        " and ",
-        s.steps);
-  }
 }
 
 }  // namespace translate

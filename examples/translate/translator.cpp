@@ -3,6 +3,7 @@
 #include <heed/nn/beam_search.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "examples/translate/batches.h"
@@ -23,6 +24,28 @@ Ids source_of(const TranslationModel& model, const std::string& line) {
     ids.back() = kEosId;
   }
   return ids;
+}
+
+// The same text may be put together of pieces in several ways: its likeliest
+// way stands for all.
+std::vector<Translation> different(
+    const std::vector<heed::Hypothesis>& hypotheses,
+    const Vocabulary& vocabulary,
+    int64_t n_best) {
+  std::vector<Translation> translations;
+  std::set<std::string> texts;
+  for (const heed::Hypothesis& hypothesis : hypotheses) {
+    const std::string text = vocabulary.decode(hypothesis.tokens);
+    if (static_cast<int64_t>(translations.size()) < n_best &&
+        texts.insert(text).second) {
+      translations.push_back(
+          {.text = text,
+           .ids = hypothesis.tokens,
+           .score = hypothesis.score,
+           .log_prob = hypothesis.log_prob});
+    }
+  }
+  return translations;
 }
 
 }  // namespace
@@ -60,19 +83,14 @@ std::vector<std::vector<Translation>> translate_lines(
         {.bos_id = kBosId,
          .eos_id = kEosId,
          .beam_size = options.beam,
-         .n_best = options.n_best,
+         .n_best = options.n_best == 1 ? 1 : options.beam,
          .alpha = options.alpha,
          .max_length = options.max_length,
          .max_lengths = limits,
          .banned_ids = {kPadId, kBosId}});
     for (size_t i = first; i < last; ++i) {
-      for (const heed::Hypothesis& hypothesis : found[i - first]) {
-        translations[sources[i].second].push_back(
-            {.text = model.vocabulary->decode(hypothesis.tokens),
-             .ids = hypothesis.tokens,
-             .score = hypothesis.score,
-             .log_prob = hypothesis.log_prob});
-      }
+      translations[sources[i].second] =
+          different(found[i - first], *model.vocabulary, options.n_best);
     }
   }
   return translations;

@@ -27,9 +27,9 @@ struct Translation {
 /// Longer lines are translated up to this token.
 inline constexpr size_t kMaxSourceTokens = 1024;
 
-/// The best translations of each line, the best first. Lines of about one
-/// length are translated together; what a line gets does not depend on the
-/// others. A blank line gets one blank translation.
+/// The best translations of each line, all different, the best first. Lines of
+/// about one length are translated together; what a line gets does not depend
+/// on the others. A blank line gets one blank translation.
 std::vector<std::vector<Translation>> translate_lines(
     TranslationModel& model,
     const std::vector<std::string>& lines,
