@@ -10,6 +10,20 @@
 namespace heed {
 namespace {
 
+// dx = dy weight
+struct InputRule {
+  Saved<Variable> weight;
+
+  Variable operator()(const Variable& dy) const { return matmul(dy, weight); }
+  bool add_to(Tensor& sum, const Variable& dy) const {
+    if (sum.dim() < 2) {
+      return false;
+    }
+    matmul_into(sum, dy.value(), weight.get().value(), /*add=*/true);
+    return true;
+  }
+};
+
 // dweight = dy^T x
 struct WeightRule {
   Saved<Variable> x;
@@ -56,10 +70,7 @@ Variable linear(
       "linear",
       std::move(y),
       {
-          {x,
-           [weight = saved(weight)](const Variable& dy) {
-             return matmul(dy, weight);
-           }},
+          {x, InputRule{saved(weight)}},
           {weight, WeightRule{saved(x), rows, in, out}},
           {bias, [](const Variable& dy) { return dy; }},
       });

@@ -1,6 +1,9 @@
 #include "autograd/matmul.h"
 
+#include <algorithm>
+
 #include "autograd/record.h"
+#include "tensor/matmul.h"
 
 namespace heed {
 namespace {
@@ -20,6 +23,14 @@ Variable all_rows(const Variable& x) {
     rows *= x.size(d);
   }
   return x.reshape({rows, x.size(-1)});
+}
+
+Tensor all_rows(const Tensor& x) { return all_rows(Variable(x)).value(); }
+
+// Whether x and y have the same dimensions but for the last two.
+bool have_one_batch(const Tensor& x, const Tensor& y) {
+  return x.dim() == y.dim() && x.dim() >= 2 &&
+         std::equal(x.shape().begin(), x.shape().end() - 2, y.shape().begin());
 }
 
 // da = dy b^T
@@ -46,6 +57,54 @@ Variable right_gradient(const Variable& dy, const Variable& a, int64_t b_rank) {
   return b_rank == 1 ? db.squeeze(-1) : db;
 }
 
+// Neither rule adds to a gradient that is smaller than the product's, having
+// been broadcast, nor to a vector's.
+
+struct LeftRule {
+  int64_t a_rank;
+  Saved<Variable> b;
+
+  Variable operator()(const Variable& dy) const {
+    return left_gradient(dy, a_rank, b);
+  }
+  bool add_to(Tensor& sum, const Variable& dy) const {
+    const Tensor& right = b.get().value();
+    if (right.dim() < 2 || !have_one_batch(sum, dy.value())) {
+      return false;
+    }
+    matmul_into(sum, dy.value(), right.transpose(-2, -1), /*add=*/true);
+    return true;
+  }
+};
+
+struct RightRule {
+  Saved<Variable> a;
+  int64_t b_rank;
+
+  Variable operator()(const Variable& dy) const {
+    return right_gradient(dy, a, b_rank);
+  }
+  bool add_to(Tensor& sum, const Variable& dy) const {
+    const Tensor& left = a.get().value();
+    if (left.dim() < 2 || b_rank < 2) {
+      return false;
+    }
+    if (b_rank == 2) {
+      matmul_into(
+          sum,
+          all_rows(left).transpose(0, 1),
+          all_rows(dy.value()),
+          /*add=*/true);
+      return true;
+    }
+    if (!have_one_batch(sum, dy.value())) {
+      return false;
+    }
+    matmul_into(sum, left.transpose(-2, -1), dy.value(), /*add=*/true);
+    return true;
+  }
+};
+
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b) {
@@ -53,14 +112,8 @@ Variable matmul(const Variable& a, const Variable& b) {
       "matmul",
       matmul(a.value(), b.value()),
       {
-          {a,
-           [rank = a.dim(), b = saved(b)](const Variable& dy) {
-             return left_gradient(dy, rank, b);
-           }},
-          {b,
-           [a = saved(a), rank = b.dim()](const Variable& dy) {
-             return right_gradient(dy, a, rank);
-           }},
+          {a, LeftRule{a.dim(), saved(b)}},
+          {b, RightRule{saved(a), b.dim()}},
       });
 }
 

@@ -1,6 +1,7 @@
 #include "nn/activation.h"
 
-#include "autograd/elementwise.h"
+#include "autograd/activation.h"
+#include "autograd/activation_dropout.h"
 
 namespace heed {
 
@@ -20,6 +21,19 @@ Variable Activation::forward(const Variable& x) const {
       return tanh(x);
   }
   fail("Activation", "the kind must be one of ActivationKind's");
+}
+
+Variable Activation::forward(const Variable& x, const Dropout& dropout) const {
+  switch (kind_) {
+    case ActivationKind::relu:
+      return relu_dropout(x, dropout.draw(x.numel()));
+    case ActivationKind::gelu:
+      return gelu_dropout(x, GeluApproximation::none, dropout.draw(x.numel()));
+    case ActivationKind::gelu_tanh:
+      return gelu_dropout(x, GeluApproximation::tanh, dropout.draw(x.numel()));
+    default:
+      return dropout(forward(x));
+  }
 }
 
 std::string Activation::describe() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "nn/dropout.h"
 #include "nn/module.h"
 
 namespace heed {
@@ -17,6 +18,8 @@ class Activation : public Layer {
   explicit Activation(ActivationKind kind) : kind_(kind) {}
 
   Variable forward(const Variable& x) const override;
+  /// dropout(forward(x)); of relu and gelu in one pass.
+  Variable forward(const Variable& x, const Dropout& dropout) const;
   std::string describe() const override;
 
  private:

@@ -14,7 +14,15 @@ Dropout::Dropout(const DropoutOptions& options)
 }
 
 Variable Dropout::forward(const Variable& x) const {
-  return is_training() && p_ > 0 ? dropout(x, p_, generator_) : x;
+  const DropoutDraw settled = draw(x.numel());
+  return dropout(x, settled.p, settled.start);
+}
+
+DropoutDraw Dropout::draw(int64_t n) const {
+  if (!is_training() || p_ == 0) {
+    return {};
+  }
+  return {p_, generator_.reserve(n)};
 }
 
 std::string Dropout::describe() const {

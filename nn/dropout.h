@@ -1,7 +1,7 @@
 #pragma once
 
 #include "nn/module.h"
-#include "tensor/generator.h"
+#include "tensor/dropout.h"
 
 namespace heed {
 
@@ -21,6 +21,9 @@ class Dropout : public Layer {
   explicit Dropout(const DropoutOptions& options = {});
 
   Variable forward(const Variable& x) const override;
+  /// What forward would draw for n elements, for operations that drop as they
+  /// go: taken from the generator in training mode, else p = 0.
+  DropoutDraw draw(int64_t n) const;
   std::string describe() const override;
 
  private:

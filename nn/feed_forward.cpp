@@ -16,8 +16,9 @@ FeedForward::FeedForward(
 }
 
 Variable FeedForward::forward(const Variable& x) const {
-  const Variable hidden = activation_(linear1_(x));  // [..., d_ff]
-  return linear2_(dropout_(hidden));
+  const Variable hidden =
+      activation_.forward(linear1_(x), dropout_);  // [..., d_ff]
+  return linear2_(hidden);
 }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "autograd/layer_norm.h"
+#include "autograd/residual_norm.h"
 #include "tensor/creation.h"
 
 namespace heed {
@@ -32,6 +33,18 @@ LayerNorm::LayerNorm(
 
 Variable LayerNorm::forward(const Variable& x) const {
   return layer_norm(x, normalized_shape_, weight_, bias_, eps_);
+}
+
+Variable LayerNorm::forward(
+    const Variable& x, const Variable& branch, const Dropout& dropout) const {
+  return residual_norm(
+      x,
+      branch,
+      dropout.draw(branch.numel()),
+      normalized_shape_,
+      weight_,
+      bias_,
+      eps_);
 }
 
 std::string LayerNorm::describe() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "nn/dropout.h"
 #include "nn/module.h"
 
 namespace heed {
@@ -31,6 +32,10 @@ class LayerNorm : public Layer {
 
   /// Throws std::invalid_argument unless x's last sizes are normalized_shape.
   Variable forward(const Variable& x) const override;
+  /// forward(x + dropout(branch)), in one pass. Throws std::invalid_argument
+  /// unless branch has x's shape.
+  Variable forward(
+      const Variable& x, const Variable& branch, const Dropout& dropout) const;
 
   const Variable& weight() const { return weight_; }  ///< Undefined if none.
   const Variable& bias() const { return bias_; }      ///< Undefined if none.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/elementwise.h"
+#include "autograd/dropout.h"
 #include "nn/dropout.h"
 #include "nn/layer_norm.h"
 
@@ -21,9 +21,10 @@ Variable residual(
     bool norm_first,
     const F& sublayer) {
   if (norm_first) {
-    return x + dropout(sublayer(norm(x)));
+    const Variable branch = sublayer(norm(x));
+    return add_dropout(x, branch, dropout.draw(branch.numel()));
   }
-  return norm(x + dropout(sublayer(x)));
+  return norm.forward(x, sublayer(x), dropout);
 }
 
 }  // namespace heed

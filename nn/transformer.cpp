@@ -22,6 +22,7 @@ TransformerLayerOptions layer_options(const TransformerOptions& o) {
       .activation_dropout = o.activation_dropout,
       .activation = o.activation,
       .norm_first = o.norm_first,
+      .final_norm = o.final_norm,
       .norm_eps = o.norm_eps,
       .bias = o.bias,
       .dtype = o.dtype,

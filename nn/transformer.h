@@ -26,6 +26,7 @@ struct TransformerOptions {
   double activation_dropout = 0;
   ActivationKind activation = ActivationKind::relu;
   bool norm_first = false;
+  std::optional<bool> final_norm = {};  ///< Of both stacks; unset: norm_first.
   double norm_eps = 1e-5;
   bool bias = true;  ///< In the layers.
   /// The id that fills up short sequences: never attended to. None: no id is.

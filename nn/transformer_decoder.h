@@ -73,10 +73,11 @@ class TransformerDecoderLayer : public Module {
   Dropout dropout_;
 };
 
-/// A stack of decoder layers, ending with a norm when they are norm_first.
+/// A stack of decoder layers, ending with a norm when they are norm_first, or
+/// as final_norm says.
 ///
 /// Shape:       tgt [B, T, d_model], memory [B, S, d_model] -> [B, T, d_model]
-/// Parameters:  layers.0, layers.1, ..., and norm when norm_first
+/// Parameters:  layers.0, layers.1, ..., and norm when it ends with one
 class TransformerDecoder : public Module {
  public:
   /// Throws std::invalid_argument unless num_layers >= 0, and as the layers do.

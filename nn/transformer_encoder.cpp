@@ -56,7 +56,7 @@ TransformerEncoder::TransformerEncoder(
     layers_.emplace_back(d_model, num_heads, d_ff, options);
   }
   add_module("layers", layers_);
-  if (options.norm_first) {
+  if (options.has_final_norm()) {
     norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
     add_module("norm", *norm_);
   }

@@ -45,10 +45,11 @@ class TransformerEncoderLayer : public Module {
   Dropout dropout_;
 };
 
-/// A stack of encoder layers, ending with a norm when they are norm_first.
+/// A stack of encoder layers, ending with a norm when they are norm_first, or
+/// as final_norm says.
 ///
 /// Shape:       src [B, S, d_model] -> memory [B, S, d_model]
-/// Parameters:  layers.0, layers.1, ..., and norm when norm_first
+/// Parameters:  layers.0, layers.1, ..., and norm when it ends with one
 class TransformerEncoder : public Module {
  public:
   /// Throws std::invalid_argument unless num_layers >= 0, and as the layers do.

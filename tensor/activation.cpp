@@ -1,10 +1,8 @@
 #include "tensor/activation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <string_view>
 
+#include "tensor/gelu.h"
 #include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
 
@@ -15,12 +13,6 @@ namespace {
 constexpr int64_t kStep = 1;
 constexpr int64_t kFunction = 16;
 constexpr int64_t kTwoFunctions = 32;
-
-constexpr double kInverseSqrt2 = 0.5 * std::numbers::sqrt2;
-constexpr double kInverseSqrt2Pi =
-    kInverseSqrt2 * std::numbers::inv_sqrtpi;  // of the normal density
-constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-constexpr double kCubic = 0.044715;  // as Hendrycks and Gimpel give it
 
 template <typename F>
 Tensor map(std::string_view who, const Tensor& x, int64_t cost, const F& f) {
@@ -69,24 +61,15 @@ Tensor relu(const Tensor& x) {
 }
 
 Tensor normal_cdf(const Tensor& x) {
-  return map("normal_cdf", x, kFunction, [](auto v) {
-    using T = decltype(v);
-    return T(0.5) * (1 + vector_math::erf(v * T(kInverseSqrt2)));
-  });
+  return map(
+      "normal_cdf", x, kFunction, [](auto v) { return detail::normal_cdf(v); });
 }
 
 Tensor gelu(const Tensor& x, GeluApproximation approximation) {
-  if (approximation == GeluApproximation::none) {
+  return detail::visit_gelu(approximation, [&](auto kind) {
     return map("gelu", x, kFunction, [](auto v) {
-      using T = decltype(v);
-      return T(0.5) * v * (1 + vector_math::erf(v * T(kInverseSqrt2)));
+      return detail::gelu<decltype(kind)::value>(v);
     });
-  }
-  return map("gelu", x, kFunction, [](auto v) {
-    using T = decltype(v);
-    const T inner = T(kSqrt2OverPi) * (v + T(kCubic) * v * v * v);
-    // (1 + tanh(u)) / 2 = sigmoid(2 u), which does not cancel for u < 0.
-    return v * vector_math::sigmoid(2 * inner);
   });
 }
 
@@ -115,22 +98,10 @@ Tensor relu_backward(const Tensor& dy, const Tensor& y) {
 
 Tensor gelu_backward(
     const Tensor& dy, const Tensor& x, GeluApproximation approximation) {
-  if (approximation == GeluApproximation::none) {
+  return detail::visit_gelu(approximation, [&](auto kind) {
     return zip("gelu_backward", dy, x, kTwoFunctions, [](auto d, auto v) {
-      using T = decltype(v);
-      const T below = T(0.5) * (1 + vector_math::erf(v * T(kInverseSqrt2)));
-      const T density = T(kInverseSqrt2Pi) * vector_math::exp(T(-0.5) * v * v);
-      return d * (below + v * density);
+      return d * detail::gelu_slope<decltype(kind)::value>(v);
     });
-  }
-  return zip("gelu_backward", dy, x, kFunction, [](auto d, auto v) {
-    using T = decltype(v);
-    // Farther out the slope is 0 or 1, and a larger square only overflows.
-    const T square = std::min(v * v, T(400));
-    const T inner = T(kSqrt2OverPi) * (v + T(kCubic) * square * v);
-    const T slope = T(kSqrt2OverPi) * (1 + T(3 * kCubic) * square);
-    const T s = vector_math::sigmoid(2 * inner);
-    return d * (s + v * 2 * s * (1 - s) * slope);
   });
 }
 

@@ -5,6 +5,13 @@
 
 namespace heed {
 
+/// A dropout whose mask is settled: the one that a generator in state `start`
+/// would draw. Nothing is drawn when p is 0.
+struct DropoutDraw {
+  double p = 0;  ///< Probability that an element is dropped, in [0, 1].
+  GeneratorState start = {};
+};
+
 /// Sets each element to 0 with probability p and scales the others, so that the
 /// mean stays (Srivastava et al. 2014):
 ///
@@ -21,7 +28,19 @@ Tensor dropout(const Tensor& x, double p, Generator& generator);
 /// backward gets its mask again.
 Tensor dropout(const Tensor& x, double p, const GeneratorState& start);
 
-/// Throws as dropout does, without drawing.
-void check_dropout(const Tensor& x, double p);
+/// A residual connection, in one pass:
+///
+///     y = x + dropout(branch)
+///
+/// Shape: x [*], branch [*] -> y [*], all the same.
+/// Throws std::invalid_argument unless shapes and dtypes are those, and as
+/// dropout.
+Tensor add_dropout(
+    const Tensor& x, const Tensor& branch, const DropoutDraw& draw);
+
+/// Throw in the name of `who` as dropout and add_dropout do, without drawing.
+void check_dropout(std::string_view who, const Tensor& x, double p);
+void check_add_dropout(
+    std::string_view who, const Tensor& x, const Tensor& branch, double p);
 
 }  // namespace heed

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tensor/generator.h"
@@ -8,14 +9,14 @@
 namespace heed {
 
 /// What dropout does to element i of a tensor, a function of i and of the state
-/// the draw began at: for kernels that are called through simd::call. 0 < p
-/// < 1.
+/// the draw began at: for kernels that are called through simd::call.
 template <typename T>
 class DropoutMask {
  public:
   /// Words of scratch that n elements need.
   static constexpr int64_t room_for(int64_t n) { return n + kBatch + 3; }
 
+  /// p in [0, 1], and not drops_all(p).
   DropoutMask(const GeneratorState& start, double p)
       : start_(start),
         lowest_kept_(static_cast<uint32_t>(probability_threshold(p))),
@@ -47,5 +48,27 @@ class DropoutMask {
   uint32_t lowest_kept_;
   T scale_;
 };
+
+/// Whether p is too near to 1 for any element to be kept.
+inline bool drops_all(double p) {
+  return probability_threshold(p) > UINT32_MAX;
+}
+
+/// y[i] = f(word, i) for i = begin ... end - 1, with the word that decides on
+/// element i.
+template <typename T, typename F>
+[[gnu::always_inline]] inline void dropout_loop(
+    const DropoutMask<T>& mask, T* y, int64_t begin, int64_t end, const F& f) {
+  constexpr int64_t kChunk = 1024;
+  uint32_t room[DropoutMask<T>::room_for(kChunk)];
+  for (; begin < end; begin += kChunk) {
+    const int64_t n = std::min(kChunk, end - begin);
+    const uint32_t* const words = mask.draw(begin, n, room);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      y[begin + i] = f(words[i], begin + i);
+    }
+  }
+}
 
 }  // namespace heed

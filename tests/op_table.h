@@ -127,6 +127,7 @@ Rows view_rows();
 Rows matmul_rows();
 Rows attention_rows();
 Rows indexing_rows();
+Rows dropout_rows();
 Rows normalization_rows();
 Rows loss_rows();
 

@@ -120,6 +120,15 @@ TEST_CASE("attention: tiles give what the written-out form gives") {
   }
 }
 
+TEST_CASE(
+    "attention: few heads of many queries, whose backward is shared out") {
+  for (const DType dtype : {kFloat32, kFloat64}) {
+    check_same_as_composed({1, 1, 700, 90, 16, 16}, dtype);
+    check_same_as_composed(
+        {1, 3, 300, 300, 8, 24}, dtype, {.mask = {.is_causal = true}});
+  }
+}
+
 TEST_CASE("attention: causal, with fewer, as many and more queries than keys") {
   const AttentionOptions causal{.mask = {.is_causal = true}};
   for (const int64_t queries : {1, 3, 17, 33, 65, 200}) {

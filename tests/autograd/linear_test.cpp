@@ -104,3 +104,24 @@ TEST_CASE("linear: the gradients of a weight used twice add up in place") {
     CHECK(got[i] == doctest::Approx(want[i]).epsilon(1e-14));
   }
 }
+
+TEST_CASE("linear: the gradients of an input used twice add up in place") {
+  const auto check = [](const Shape& shape) {
+    CAPTURE(shape);
+    const Variable x = leaf(shape);
+    const Variable v = leaf({6, 3}, 2);
+    const Variable w = leaf({6, 3}, 3);
+    const Variable dy =
+        leaf(linear(x.value(), v.value(), Tensor()).shape(), 4).detach();
+    linear(x, v + w).backward(dy);
+    const Numbers want = grad_of(x);
+    x.zero_grad();
+    (linear(x, v) + linear(x, w)).backward(dy);
+    for (size_t i = 0; i < want.size(); ++i) {
+      CHECK(grad_of(x)[i] == doctest::Approx(want[i]).epsilon(1e-13));
+    }
+  };
+  check({3});
+  check({4, 3});
+  check({2, 4, 3});
+}

@@ -9,6 +9,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
 #include "autograd/gradcheck.h"
+#include "autograd/reduction.h"
 #include "tensor/creation.h"
 #include "tensor/memory.h"
 
@@ -151,4 +152,51 @@ TEST_CASE("matmul: errors are those of tensors, and nothing is recorded") {
       std::invalid_argument);
   const NoGradGuard guard;
   CHECK(!matmul(leaf({2, 2}), leaf({2, 2})).requires_grad());
+}
+
+TEST_CASE("matmul: gradients of an operand used twice add up in place") {
+  const auto check = [](const Shape& a_shape, const Shape& b_shape) {
+    CAPTURE(a_shape);
+    CAPTURE(b_shape);
+    const Variable a = leaf(a_shape);
+    const Variable b = leaf(b_shape, 2);
+    const Tensor y = matmul(a.value(), b.value());
+    const Variable dy = leaf(y.shape(), 3).detach();
+    const Variable dz = leaf(y.shape(), 4).detach();
+    matmul(a, b).backward(dy + dz);
+    const Numbers da = grad_of(a);
+    const Numbers db = grad_of(b);
+    a.zero_grad();
+    b.zero_grad();
+    (sum(matmul(a, b) * dy) + sum(matmul(a, b) * dz)).backward();
+    for (size_t i = 0; i < da.size(); ++i) {
+      CHECK(grad_of(a)[i] == doctest::Approx(da[i]).epsilon(1e-13));
+    }
+    for (size_t i = 0; i < db.size(); ++i) {
+      CHECK(grad_of(b)[i] == doctest::Approx(db[i]).epsilon(1e-13));
+    }
+  };
+  check({4, 3}, {3, 5});
+  check({3}, {3, 5});
+  check({4, 3}, {3});
+  check({3}, {3});
+  check({2, 4, 3}, {3, 5});
+  check({2, 4, 3}, {2, 3, 5});
+  check({2, 1, 4, 3}, {6, 3, 5});
+  check({4, 3}, {2, 3, 5});
+  check({1, 4, 3}, {2, 3, 5});
+  check({2, 4, 3}, {1, 3, 5});
+  check({0, 4, 3}, {3, 5});
+}
+
+TEST_CASE("matmul: an operand used twice needs room for one gradient") {
+  const Variable a = leaf({4, 64});
+  const Variable b = leaf({64, 256});
+  const Variable y = sum(matmul(a, b)) + sum(matmul(a, b));
+  reset_peak_memory();
+  const int64_t before = memory_stats().live_bytes;
+  y.backward();
+  const int64_t one = 64 * 256 * 8;
+  CHECK(memory_stats().peak_bytes - before >= one);
+  CHECK(memory_stats().peak_bytes - before < 2 * one);
 }

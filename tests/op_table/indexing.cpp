@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "autograd/dropout.h"
 #include "autograd/embedding.h"
 #include "autograd/topk.h"
 #include "autograd/triangular.h"
@@ -46,16 +45,6 @@ Arrays topk_reference(const Arrays& in) {
     const double found = row[static_cast<size_t>(i[1])];
     return largest ? -found : found;
   })};
-}
-
-const GeneratorState kDraw = Generator(5).state();
-
-/// x times what dropout makes of a 1 in its place.
-Arrays dropout_reference(const Arrays& in) {
-  const Array& x = in[0];
-  const Tensor scale = dropout(ones(x.shape, kFloat64), 0.4, kDraw);
-  const Array kept{x.shape, scale.to_vector<double>()};
-  return {build(x.shape, [&](const Index& i) { return x(i) * kept(i); })};
 }
 
 }  // namespace
@@ -186,19 +175,6 @@ Rows indexing_rows() {
           topk_reference<false>,
           {{{2, 4}}, {{3, 2}}, {{0, 3}}})
           .integers(),
-      row(
-          "dropout(Variable, double, Generator)",
-          [](auto& in) {
-            Generator generator(5);
-            return dropout(in[0], 0.4, generator);
-          },
-          dropout_reference,
-          any),
-      row(
-          "dropout(Variable, double, GeneratorState)",
-          [](auto& in) { return dropout(in[0], 0.4, kDraw); },
-          dropout_reference,
-          any),
   };
 }
 

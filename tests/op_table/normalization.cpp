@@ -1,7 +1,9 @@
 #include <cmath>
 
 #include "autograd/layer_norm.h"
+#include "autograd/residual_norm.h"
 #include "autograd/softmax.h"
+#include "tensor/creation.h"
 #include "tests/op_table.h"
 
 namespace heed::op_table {
@@ -60,6 +62,17 @@ Reference layer_norm_reference(
   };
 }
 
+const GeneratorState kDraw = Generator(6).state();
+
+Arrays residual_norm_reference(const Arrays& in) {
+  const Tensor scale = dropout(ones(in[1].shape, kFloat64), 0.4, kDraw);
+  const Array kept{in[1].shape, scale.to_vector<double>()};
+  const Array sum = build(in[0].shape, [&](const Index& i) {
+    return in[0](i) + in[1](i) * kept(i);
+  });
+  return layer_norm_reference(in[2].dim(), true, true)({sum, in[2], in[3]});
+}
+
 }  // namespace
 
 Rows normalization_rows() {
@@ -107,6 +120,36 @@ Rows normalization_rows() {
           [](auto& in) { return layer_norm(in[0], in[1], {}); },
           layer_norm_reference(1, true, false),
           {{{2, 4}, {4}}, {{0, 3}, {3}}}),
+      row("residual_norm(Variable, Variable, DropoutDraw, Shape, Variable, "
+          "Variable, double)",
+          [](auto& in) {
+            return residual_norm(
+                in[0], in[1], {0.4, kDraw}, in[2].shape(), in[2], in[3]);
+          },
+          residual_norm_reference,
+          {{{2, 3}, {2, 3}, {3}, {3}},
+           {{5}, {5}, {5}, {5}},
+           {{2, 2, 4}, {2, 2, 4}, {4}, {4}},
+           {{2, 2, 3}, {2, 2, 3}, {2, 3}, {2, 3}},
+           {{0, 4}, {0, 4}, {4}, {4}}})
+          .refuses(
+              {{{2, 3}, {2, 3}, {4}, {4}},
+               {{2, 3}, {3}, {3}, {3}},
+               {{2, 3}, {2, 3}, {3}, {1}}}),
+      row(
+          "residual_norm(Variable, Variable, DropoutDraw, Shape, Variable, "
+          "Variable, double) plain, of nothing dropped",
+          [](auto& in) {
+            return residual_norm(
+                in[0], in[1], {}, Shape{in[0].size(-1)}, {}, {});
+          },
+          [](const Arrays& in) {
+            return layer_norm_reference(
+                1, false, false)({build(in[0].shape, [&](const Index& i) {
+              return in[0](i) + in[1](i);
+            })});
+          },
+          {{{2, 4}, {2, 4}}, {{2, 2, 3}, {2, 2, 3}}, {{0, 3}, {0, 3}}}),
       row("layer_norm(Variable, Shape, Variable, Variable, double) plain",
           [](auto& in) {
             return layer_norm(in[0], Shape{in[0].size(-1)}, {}, {});

@@ -12,6 +12,7 @@ const Rows& rows() {
           matmul_rows,
           attention_rows,
           indexing_rows,
+          dropout_rows,
           normalization_rows,
           loss_rows}) {
       for (Row& row : family()) {
