@@ -13,6 +13,9 @@
 #include <thread>
 #include <vector>
 
+// The thread sanitizer ends a forked child that starts threads, unless told so.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+
 namespace {
 
 heed::Tensor product() {
