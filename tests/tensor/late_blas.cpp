@@ -49,6 +49,7 @@ bool multiplies_in_threads() {
 }
 
 bool multiplies_in_child() {
+  std::fflush(stdout);  // the child would write it once more
   const pid_t child = fork();
   if (child == 0) {
     _exit(multiplies_in_threads() ? 0 : 1);
