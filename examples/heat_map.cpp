@@ -58,8 +58,27 @@ std::string color_of(double weight) {
   return text;
 }
 
+bool continues_letter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;  // in UTF-8
+}
+
+size_t letters(const std::string& text) {
+  return text.size() - static_cast<size_t>(std::count_if(
+                           text.begin(), text.end(), continues_letter));
+}
+
+std::string first_letters(const std::string& text, size_t count) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (!continues_letter(text[end]) && count-- == 0) {
+      break;
+    }
+  }
+  return text.substr(0, end);
+}
+
 int width_of(const std::string& text, int letter = kLetter) {
-  return letter * static_cast<int>(text.size());
+  return letter * static_cast<int>(letters(text));
 }
 
 /// Room for labels, left of a map and above it.
@@ -123,26 +142,31 @@ void draw(std::ostream& out, const HeatMap& map, int x, int y) {
 
 std::string to_terminal(const HeatMap& map) {
   constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
+  constexpr size_t kColumn = 8;  // letters wide, a gap of two included
   const std::vector<double> w = map.weights.to_vector<double>();
   const auto rows = static_cast<size_t>(map.weights.size(0));
   const auto columns = static_cast<size_t>(map.weights.size(1));
   size_t label_width = 0;
   for (const std::string& label : map.row_labels) {
-    label_width = std::max(label_width, label.size());
+    label_width = std::max(label_width, letters(label));
   }
   std::ostringstream out;
-  out << map.title << '\n' << std::string(label_width, ' ');
+  if (!map.title.empty()) {
+    out << map.title << '\n';
+  }
+  out << std::string(label_width, ' ');
   for (size_t j = 0; j < columns; ++j) {
-    std::string label =
-        j < map.column_labels.size() ? map.column_labels[j] : "";
-    label.resize(std::min<size_t>(label.size(), 6));
-    out << std::string(8 - label.size(), ' ') << label;
+    const std::string label =
+        j < map.column_labels.size()
+            ? first_letters(map.column_labels[j], kColumn - 1)
+            : "";
+    out << std::string(kColumn - letters(label), ' ') << label;
   }
   out << '\n';
   for (size_t i = 0; i < rows; ++i) {
     const std::string label =
         i < map.row_labels.size() ? map.row_labels[i] : "";
-    out << std::string(label_width - label.size(), ' ') << label;
+    out << std::string(label_width - letters(label), ' ') << label;
     for (size_t j = 0; j < columns; ++j) {
       const double weight = std::clamp(w[i * columns + j], 0.0, 1.0);
       const auto shade =

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "examples/heat_map.h"
+#include "examples/translate/attention_weights.h"
 #include "examples/translate/command_line.h"
 #include "examples/translate/commands.h"
 #include "examples/translate/model_folder.h"
@@ -21,6 +23,7 @@ struct RunSettings {
   std::string model = "translate_model";
   TranslatorOptions options;
   bool score = false;
+  bool align = false;
   int threads = 0;
 };
 
@@ -39,12 +42,21 @@ std::string checked(std::string line, int64_t number) {
   return line;
 }
 
-void print(const std::vector<Translation>& translations, const RunSettings& s) {
+void print(
+    TranslationModel& model,
+    const std::string& line,
+    const std::vector<Translation>& translations,
+    const RunSettings& s) {
   for (const Translation& translation : translations) {
     if (s.score) {
       std::printf("%.4f\t", translation.score);
     }
     std::printf("%s\n", translation.text.c_str());
+    if (s.align && !is_blank(line)) {
+      const Attention attention = attention_of(model, line, translation.ids);
+      std::printf(
+          "%s\n", examples::to_terminal(alignment_map(attention)).c_str());
+    }
   }
 }
 
@@ -72,8 +84,9 @@ void run_lines(TranslationModel& model, const RunSettings& s) {
       lines.push_back(checked(line, ++number));
       warn_if_long(model, lines.back(), number);
     }
-    for (const auto& translations : translate_lines(model, lines, s.options)) {
-      print(translations, s);
+    const auto translations = translate_lines(model, lines, s.options);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      print(model, lines[i], translations[i], s);
     }
     if (std::fflush(stdout) != 0) {
       heed::fail<std::runtime_error>(
@@ -90,7 +103,7 @@ void run_prompt(TranslationModel& model, const RunSettings& s) {
       std::printf("That is not UTF-8.\n");
       continue;
     }
-    print(translate_lines(model, {line}, s.options).front(), s);
+    print(model, line, translate_lines(model, {line}, s.options).front(), s);
   }
   std::printf("\n");
 }
@@ -129,6 +142,11 @@ int run_command(int argc, char** argv) {
       "--score",
       s.score,
       "Write log-probability / length penalty and a tab in front");
+  app.add_flag(
+      "--align",
+      s.align,
+      "Draw which source pieces each piece came from: the mean of all "
+      "cross-attention");
   app.add_option("--threads", s.threads, "Default: one a core")
       ->check(CLI::Range(1, 1024));
   const ParseResult parsed = parse(app, argc, argv);
