@@ -30,6 +30,11 @@ std::string read_file(const std::string& path) {
   return bytes.str();
 }
 
+// Null where there is none.
+Json value_of(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? object.at(key) : Json();
+}
+
 }  // namespace
 
 void save_description(
@@ -56,16 +61,18 @@ std::unique_ptr<TranslationModel> load_description(const std::string& folder) {
   const std::string path = (at / kDescriptionFile).string();
   const Json description =
       Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  if (!description.is_object() || description.value("format", "") != kFormat) {
+  const Json format = value_of(description, "format");
+  const Json version = value_of(description, "version");
+  if (format != kFormat) {
     heed::fail<std::runtime_error>(path, "must describe a translate model");
   }
-  if (description.value("version", 0) != kVersion) {
+  if (version != kVersion) {
     heed::fail<std::runtime_error>(
         path,
         "must be of version ",
         kVersion,
         ", got version ",
-        description.value("version", Json()).dump());
+        version.dump());
   }
   try {
     return std::make_unique<TranslationModel>(

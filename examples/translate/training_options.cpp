@@ -112,10 +112,12 @@ void add_options(CLI::App& app, TrainingSettings& s) {
       a.tie,
       "Share matrices: both embeddings and output, or target and output",
       {"all", "output", "none"});
-  model.add_flag(
-      "--norm-first,!--norm-last",
-      a.norm_first,
-      "Normalise before each sub-layer or, as the paper, after");
+  model
+      .add_flag(
+          "--norm-first,!--norm-last",
+          a.norm_first,
+          "Normalise before each sub-layer or, as the paper, after")
+      ->default_str(a.norm_first ? "true" : "false");  // for write_config
 
   Group training(app, "Training");
   training.add("--steps", s.steps, "Updates at most", at_least(1));

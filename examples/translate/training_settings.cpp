@@ -16,8 +16,8 @@ TrainingSettings toy() {
       .d_ff = 256,
       .dropout = 0,
       .norm_first = true};
-  s.steps = 1500;
-  s.batch_tokens = 2048;
+  s.steps = 1000;
+  s.batch_tokens = 1536;
   s.schedule = "cosine";
   s.lr = 4e-3;
   s.warmup_steps = 100;

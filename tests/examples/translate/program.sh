@@ -1,0 +1,117 @@
+#!/bin/sh
+# Runs the translate program as its users do: trains, kills, goes on, translates,
+# scores, draws, and calls it wrongly.
+#
+#   sh program.sh PROGRAM MODEL FOLDER
+#
+# MODEL: a folder with number words learned. FOLDER: to work in, is emptied.
+set -eu
+program=$1 model=$2 folder=$3
+source=$(CDPATH='' cd -- "$(dirname -- "$0")/../../.." && pwd)
+rm -rf "$folder" && mkdir -p "$folder"
+cd "$folder"
+
+fail() {
+  echo "program.sh: $*" >&2
+  exit 1
+}
+
+# A run killed at any moment goes on to the same bits.
+brief="--steps 120 --eval-every 20 --keep 2 --dropout 0.1 --goal 0 --seed 3"
+# shellcheck disable=SC2086  # several words
+"$program" train --model whole $brief >whole.log
+# shellcheck disable=SC2086
+"$program" train --model parts $brief >parts.log &
+training=$!
+waited=0
+until [ -f parts/checkpoint.safetensors ]; do
+  sleep 0.1
+  waited=$((waited + 1))
+  [ "$waited" -lt 600 ] || fail "no checkpoint within a minute"
+done
+sleep 0.3
+kill -9 "$training" 2>/dev/null || true
+wait "$training" 2>/dev/null || true
+"$program" train --model parts --resume >>parts.log
+cmp whole/model.safetensors parts/model.safetensors
+grep -q '</svg>' whole/curves.svg
+
+# Told to stop, it saves and says how to go on.
+# shellcheck disable=SC2086
+"$program" train --model stopped $brief --steps 100000 >stopped.log &
+training=$!
+sleep 2
+kill -TERM "$training"
+status=0
+wait "$training" || status=$?
+[ "$status" -eq 143 ] || fail "stopped with status $status"
+grep -q 'translate train --resume --model stopped' stopped.log
+
+# A line in gives a line out, blank stays blank.
+printf 'forty-two thousand and seven\n\n \r\nsix hundred and seventeen' >src
+printf 'zweiundvierzigtausendsieben\n\n\nsechshundertsiebzehn\n' >ref
+"$program" run --model "$model" <src >out
+cmp ref out
+"$program" run --model "$model" --beam 1 --batch 1 <src >out
+cmp ref out
+"$program" run --model "$model" --n-best 3 --score <src >out
+[ "$(grep -c "$(printf '^-[0-9.]*\tzweiund')" out)" -ge 1 ] || fail "no scores"
+
+"$program" evaluate --model "$model" --src src --ref ref >scores
+grep -q '^chrF2 = 100.00$' scores
+printf 'the cat sat on mat\n' >hyp
+printf 'the cat sat on the mat\n' >cat
+"$program" evaluate --hyp hyp --ref cat >scores
+grep -q '^BLEU = 57.89 ' scores
+grep -q 'case:mixed|eff:no|tok:13a|smooth:exp' scores
+
+"$program" attention --model "$model" --text "forty-two" --out page.html >drawn
+grep -q '</html>' page.html
+"$program" attention --model "$model" --text "forty-two" --terminal >drawn
+grep -q 'layer 2, head 4' drawn
+"$program" info --model "$model" | grep -q 'pieces'
+
+# A text of one's own, compressed; a line far too long.
+gzip -c "$source/README.md" >text.gz
+"$program" train --preset tiny --src text.gz --tgt "$source/README.md" \
+  --vocab-size 300 --steps 12 --eval-every 6 --model text >text.log
+awk 'BEGIN { for (i = 0; i < 10000; ++i) printf "heed " }' |
+  "$program" run --model text --max-length 4 >out 2>warning
+grep -q 'is translated up to its' warning
+
+# wrong WORDS...: ends with status 2 and one line that says why.
+wrong() {
+  status=0
+  "$program" "$@" </dev/null >out 2>err || status=$?
+  [ "$status" -eq 2 ] || fail "status $status of: $*"
+  [ "$(wc -l <err)" -eq 1 ] || fail "more than a line of: $*"
+}
+wrong dance
+wrong train --colour red
+wrong train --lr fast
+wrong train --src missing --tgt missing
+wrong train --src src --tgt hyp --model new
+wrong train --src /dev/null --tgt /dev/null --model new
+wrong train --model "$model"
+wrong train --resume --model missing
+wrong train --heads 7 --model new
+wrong run --model missing
+wrong run --model "$model" --n-best 9
+wrong evaluate --ref ref
+wrong evaluate --hyp hyp --ref ref
+wrong evaluate --hyp missing --ref ref
+wrong attention --model "$model" --text forty
+wrong info --model "$source/README.md"
+printf 'gr\374n\n' >latin
+wrong evaluate --hyp latin --ref latin
+wrong train --src latin --tgt latin --model new
+status=0
+"$program" run --model "$model" <latin 2>err || status=$?
+[ "$status" -eq 2 ] || fail "status $status of a line that is not UTF-8"
+cp -R "$model" other
+sed 's/"version": 1/"version": 9/' "$model/translate.json" >other/translate.json
+wrong info --model other
+cp "$model/translate.json" other/translate.json
+head -c 1000 "$model/model.safetensors" >other/model.safetensors
+wrong info --model other
+echo "translate does what it says"

@@ -1,0 +1,50 @@
+#include "examples/translate/utf8.h"
+
+#include <doctest/doctest.h>
+
+using namespace translate;
+using Strings = std::vector<std::string>;
+
+TEST_CASE("utf8: only well-formed sequences pass") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("a\u00fc\u20ac\U0001f600"));
+  CHECK(!is_utf8("\x80"));              // continues nothing
+  CHECK(!is_utf8("\xc3"));              // cut off
+  CHECK(!is_utf8("\xc3(\x61"));         // not continued
+  CHECK(!is_utf8("\xc0\xaf"));          // overlong
+  CHECK(!is_utf8("\xe0\x9f\xbf"));      // overlong
+  CHECK(!is_utf8("\xed\xa0\x80"));      // a surrogate
+  CHECK(!is_utf8("\xf4\x90\x80\x80"));  // beyond U+10FFFF
+  CHECK(!is_utf8("\xff"));
+}
+
+TEST_CASE("utf8: characters are split, broken bytes alone") {
+  CHECK(characters("a\u00fc\u20ac") == Strings{"a", "\u00fc", "\u20ac"});
+  CHECK(characters("\xff\u00fc") == Strings{"\xff", "\u00fc"});
+}
+
+TEST_CASE("utf8: words stand between any white space") {
+  CHECK(words(" two  words\t") == Strings{"two", "words"});
+  CHECK(words("a\u00a0b\u3000c\u2028d") == Strings{"a", "b", "c", "d"});
+  CHECK(words("").empty());
+  CHECK(is_blank(" \t\u2003"));
+  CHECK(!is_blank("\u200b"));  // of no width, but no space
+}
+
+TEST_CASE("utf8: capital letters of several scripts become small") {
+  CHECK(lowercased("ABC xyz 123") == "abc xyz 123");
+  CHECK(
+      lowercased("\u00c4\u00d6\u00dc \u00df \u1e9e") ==
+      "\u00e4\u00f6\u00fc \u00df \u00df");
+  CHECK(
+      lowercased("\u0160\u0141 \u0391\u03a9 \u0416\u0401") ==
+      "\u0161\u0142 \u03b1\u03c9 \u0436\u0451");
+  CHECK(lowercased("\u00d7 \xff") == "\u00d7 \xff");
+}
+
+TEST_CASE("utf8: lines end with or without a carriage return") {
+  CHECK(split_lines("a\nb\r\n\nc") == Strings{"a", "b", "", "c"});
+  CHECK(split_lines("a\n") == Strings{"a"});
+  CHECK(split_lines("").empty());
+  CHECK(split_lines("\n") == Strings{""});
+}
