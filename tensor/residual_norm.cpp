@@ -27,7 +27,7 @@ class ResidualRows {
         group_(std::max<int64_t>(1, kGroup / std::max<int64_t>(n, 1))) {}
 
   int64_t room() const {
-    return drops_ ? DropoutMask<T>::room_for(group_ * n_) : 0;
+    return drops_ ? dropout_room(group_ * n_) : 0;
   }
 
   [[gnu::always_inline]] const T* read(
