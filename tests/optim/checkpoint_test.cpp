@@ -239,7 +239,7 @@ TEST_CASE("checkpoint: a run killed a hundred times is the uninterrupted one") {
       Training training(path, 1'000'000, 1);
       REQUIRE(!training.line().empty());
       if (while_saving) {
-        while (!fs::exists(path + ".tmp")) {
+        for (int i = 0; i < 100'000 && !fs::exists(path + ".tmp"); ++i) {
         }
         delay /= 10;
       }
