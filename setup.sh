@@ -4,7 +4,7 @@
 #
 #   always   a C++20 compiler, CMake (3.22 or newer), Ninja, OpenBLAS (its
 #            OpenMP build), nlohmann-json, CLI11
-#   tests    doctest as well
+#   tests    doctest as well, and OpenMP where the compiler comes without
 #
 # Debian and Ubuntu: with apt-get, through sudo when not root; apt-get is not
 # called when nothing is missing. Elsewhere it names what to install.
@@ -52,8 +52,8 @@ if has apt-get && has dpkg-query; then
     exit 1
   fi
 else
-  wanted="cmake ninja libomp openblas nlohmann-json cli11"
-  [ "${1:-}" != tests ] || wanted="$wanted doctest"
+  wanted="cmake ninja openblas nlohmann-json cli11"
+  [ "${1:-}" != tests ] || wanted="$wanted doctest libomp"
   if [ -n "$missing" ]; then
     echo "setup: missing tools; here there is no apt-get to install them." >&2
     echo "setup: needed are a C++20 compiler and: $wanted" >&2

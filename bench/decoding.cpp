@@ -25,4 +25,34 @@ void measure_decoding(
   report_decoding("kvcache", batch, decode, settings, report);
 }
 
+void measure_search(
+    const SearchWorkload& workload,
+    const Settings& settings,
+    const Report& report) {
+  const Seq2SeqWorkload& sizes = workload.model;
+  heed::manual_seed(1);
+  heed::Transformer model(
+      sizes.vocabulary, sizes.vocabulary, model_options(sizes));
+  const heed::Tensor src =
+      to_tensors(sizes, make_batch(sizes, kDecodingSeed)).src;
+  const int64_t eos = 2;
+  const auto decode = [&] {
+    if (workload.beam_size == 1) {
+      heed::greedy_decode(
+          model,
+          src,
+          {.eos_id = eos, .max_length = kDecodingSteps, .banned_ids = {eos}});
+    } else {
+      heed::beam_search(
+          model,
+          src,
+          {.eos_id = eos,
+           .beam_size = workload.beam_size,
+           .max_length = kDecodingSteps,
+           .banned_ids = {eos}});
+    }
+  };
+  report_search(workload, "kvcache", decode, settings, report);
+}
+
 }  // namespace bench

@@ -5,6 +5,18 @@
 #include "bench/timing.h"
 
 namespace bench {
+namespace {
+
+Timing time_decoding(const Call& decode, const Settings& settings) {
+  return time_calls(
+      decode,
+      {.warmup = 2,
+       .min_reps = 5,
+       .min_ms = settings.min_ms / 2,
+       .max_ms = settings.max_ms});
+}
+
+}  // namespace
 
 void report_op(
     const OpWorkload& op,
@@ -72,17 +84,24 @@ void report_decoding(
     const Call& decode,
     const Settings& settings,
     const Report& report) {
-  const Timing timing = time_calls(
-      decode,
-      {.warmup = 2,
-       .min_reps = 5,
-       .min_ms = settings.min_ms / 2,
-       .max_ms = settings.max_ms});
   report.print(
       "decode" + std::to_string(batch),
       impl,
-      timing,
+      time_decoding(decode, settings),
       static_cast<double>(batch * kDecodingSteps));
+}
+
+void report_search(
+    const SearchWorkload& workload,
+    const std::string& impl,
+    const Call& decode,
+    const Settings& settings,
+    const Report& report) {
+  report.print(
+      workload.name(),
+      impl,
+      time_decoding(decode, settings),
+      static_cast<double>(workload.model.batch * kDecodingSteps));
 }
 
 void report_scaling(

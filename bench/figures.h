@@ -46,6 +46,13 @@ void report_decoding(
     const Settings& settings,
     const Report& report);
 
+void report_search(
+    const SearchWorkload& workload,
+    const std::string& impl,
+    const Call& decode,
+    const Settings& settings,
+    const Report& report);
+
 void report_scaling(
     const ScalingWorkload& workload,
     const Call& step,

@@ -26,6 +26,8 @@ void measure(const Settings& settings, const Report& report) {
     measure_decoding(1, settings, report);
   } else if (workload == "decode32") {
     measure_decoding(32, settings, report);
+  } else if (workload.rfind("decode:", 0) == 0) {
+    measure_search(search_workload(workload), settings, report);
   } else if (workload.rfind("scaling:", 0) == 0) {
     measure_scaling(scaling_workload(workload), settings, report);
   } else {

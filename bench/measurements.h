@@ -35,6 +35,12 @@ void measure_startup(const Report& report);
 void measure_decoding(
     int64_t batch, const Settings& settings, const Report& report);
 
+/// Decoding with a beam of hypotheses.
+void measure_search(
+    const SearchWorkload& workload,
+    const Settings& settings,
+    const Report& report);
+
 /// How cost grows with the sizes of a layer.
 void measure_scaling(
     const ScalingWorkload& workload,

@@ -11,6 +11,7 @@ void add_options(CLI::App& app, Settings& settings) {
          "copy, tiny, small, base, gpt (training steps); ops or ops:NAME "
          "(list-ops: "
          "their names); overhead; startup; decode1, decode32; "
+         "decode:multi30k,beam=5,batch=32; "
          "scaling:d=256,T=64,B=32")
       ->required();
   app.add_option("--threads", settings.threads, "Threads to use")

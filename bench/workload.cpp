@@ -121,6 +121,39 @@ Seq2SeqWorkload decoding_workload(int64_t batch) {
   return workload;
 }
 
+std::string SearchWorkload::name() const {
+  return "decode:" + model.name + ",beam=" + std::to_string(beam_size) +
+         ",batch=" + std::to_string(model.batch);
+}
+
+SearchWorkload search_workload(const std::string& name) {
+  char model[32] = {};
+  long long beam = 0;
+  long long batch = 0;
+  int read = 0;
+  const int found = std::sscanf(
+      name.c_str(),
+      "decode:%31[a-z0-9],beam=%lld,batch=%lld%n",
+      model,
+      &beam,
+      &batch,
+      &read);
+  if (found != 3 || read != static_cast<int>(name.size()) || beam < 1 ||
+      batch < 1) {
+    throw std::invalid_argument(
+        "a decoding workload reads \"decode:multi30k,beam=5,batch=32\", got "
+        "\"" +
+        name + "\"");
+  }
+  const Seq2SeqWorkload multi30k = {
+      "multi30k", 10000, 4, 128, 256, 4, 1, 16, 16, true, 0, 0.0, 0.3};
+  SearchWorkload workload{
+      model == multi30k.name ? multi30k : seq2seq_workload(model), beam};
+  workload.model.batch = batch;
+  workload.model.min_length = 0;
+  return workload;
+}
+
 std::string ScalingWorkload::name() const {
   return "scaling:d=" + std::to_string(d_model) +
          ",T=" + std::to_string(length) + ",B=" + std::to_string(batch);

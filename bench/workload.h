@@ -77,6 +77,21 @@ Seq2SeqWorkload decoding_workload(int64_t batch);
 constexpr uint64_t kDecodingSeed = 5;  // of the sources
 constexpr int64_t kDecodingSteps = 32;
 
+/// Decoding of kDecodingSteps tokens a sentence, whatever they are, with a beam
+/// of hypotheses; sources of full length.
+struct SearchWorkload {
+  Seq2SeqWorkload model;
+  int64_t beam_size;
+
+  std::string name() const;
+};
+
+/// Reads "decode:multi30k,beam=5,batch=32": the model's name (multi30k is a
+/// small one for real sentences: 10,000 subwords, 4 + 4 layers, d_model 128), 1
+/// for greedy decoding, sentences at a time. Throws std::invalid_argument for
+/// another form and for numbers that are not positive.
+SearchWorkload search_workload(const std::string& name);
+
 /// Forward and backward of one causal encoder layer, post-norm, ReLU, without
 /// dropout; the input wants a gradient too.
 struct ScalingWorkload {

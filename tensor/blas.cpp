@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,7 @@
 #include "tensor/parallel.h"
 #include "tensor/simd.h"
 
-// What only OpenBLAS has. Another BLAS links too and leaves these null.
+// What only OpenBLAS has. Another BLAS will do too and leaves these null.
 extern "C" {
 [[gnu::weak]] char* openblas_get_config();
 [[gnu::weak]] char* openblas_get_corename();
@@ -31,26 +32,104 @@ extern char** environ;
 namespace heed {
 namespace {
 
-// --- threads -----------------------------------------------------------------
+// --- the library -------------------------------------------------------------
 
-/// The OpenMP runtime that OpenBLAS asks how many threads to use; found at run
-/// time, since heed itself calls none.
-struct OpenMp {
-  int (*get_max_threads)() = nullptr;
-  void (*set_num_threads)(int) = nullptr;
+/// What is called of the BLAS library and of the OpenMP runtime that it asks
+/// how many threads to use; heed itself uses none.
+struct Blas {
+  decltype(&cblas_sgemm) sgemm;
+  decltype(&cblas_dgemm) dgemm;
+  decltype(&cblas_sgemv) sgemv;
+  decltype(&cblas_dgemv) dgemv;
 
-  static const OpenMp& runtime() {
-    static const OpenMp found = [] {
-      OpenMp openmp;
-      openmp.get_max_threads = reinterpret_cast<int (*)()>(
-          dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-      openmp.set_num_threads = reinterpret_cast<void (*)(int)>(
-          dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-      return openmp;
-    }();
-    return found;
-  }
+  // Null in a library that is not OpenBLAS.
+  decltype(&openblas_get_config) get_config;
+  decltype(&openblas_get_corename) get_corename;
+  decltype(&openblas_get_parallel) get_parallel;
+  decltype(&openblas_set_num_threads) set_num_threads;
+  decltype(&gotoblas_dynamic_init) dynamic_init;
+  decltype(&gotoblas_dynamic_quit) dynamic_quit;
+  decltype(&gotoblas_HASWELL) haswell;
+  decltype(&gotoblas_SKYLAKEX) skylakex;
+
+  // Null without OpenMP.
+  int (*omp_get_max_threads)();
+  void (*omp_set_num_threads)(int);
 };
+
+#ifdef HEED_BLAS_SONAME
+
+/// Loads the library that heed was built with; if that is gone, the one of its
+/// name that the system has. One that the program has loaded is taken first:
+/// two of them would not share their choice of kernels.
+void* open_library() {
+  constexpr int kFlags = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
+  void* library = dlopen(HEED_BLAS_SONAME, kFlags | RTLD_NOLOAD);
+  for (const char* name : {HEED_BLAS_PATH, HEED_BLAS_SONAME}) {
+    if (!library) {
+      library = dlopen(name, kFlags);
+    }
+  }
+  if (!library) {
+    fail<std::runtime_error>(
+        "matmul",
+        "OpenBLAS must be installed (Debian, Ubuntu: libopenblas0-openmp; "
+        "Homebrew: openblas), got ",
+        dlerror());
+  }
+  return library;
+}
+
+#define HEED_BLAS_SYMBOL(name) \
+  reinterpret_cast<decltype(&name)>(dlsym(library, #name))
+
+#else
+
+void* open_library() { return RTLD_DEFAULT; }
+
+#define HEED_BLAS_SYMBOL(name) (&name)
+
+#endif
+
+Blas open_blas() {
+  void* const library = open_library();
+  // The library binds to the program's OpenMP runtime, if there is one, rather
+  // than to its own.
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  const auto find_openmp = [&](const char* name) {
+    void* const found = dlsym(program, name);
+    return found ? found : dlsym(library, name);
+  };
+  const Blas blas = {
+      HEED_BLAS_SYMBOL(cblas_sgemm),
+      HEED_BLAS_SYMBOL(cblas_dgemm),
+      HEED_BLAS_SYMBOL(cblas_sgemv),
+      HEED_BLAS_SYMBOL(cblas_dgemv),
+      HEED_BLAS_SYMBOL(openblas_get_config),
+      HEED_BLAS_SYMBOL(openblas_get_corename),
+      HEED_BLAS_SYMBOL(openblas_get_parallel),
+      HEED_BLAS_SYMBOL(openblas_set_num_threads),
+      HEED_BLAS_SYMBOL(gotoblas_dynamic_init),
+      HEED_BLAS_SYMBOL(gotoblas_dynamic_quit),
+      HEED_BLAS_SYMBOL(gotoblas_HASWELL),
+      HEED_BLAS_SYMBOL(gotoblas_SKYLAKEX),
+      reinterpret_cast<int (*)()>(find_openmp("omp_get_max_threads")),
+      reinterpret_cast<void (*)(int)>(find_openmp("omp_set_num_threads"))};
+#ifdef HEED_BLAS_SONAME
+  if (!blas.sgemm || !blas.dgemm || !blas.sgemv || !blas.dgemv) {
+    fail<std::runtime_error>(
+        "matmul", HEED_BLAS_SONAME " must have the CBLAS functions, got none");
+  }
+#endif
+  return blas;
+}
+
+/// Opened at the first call, which throws std::runtime_error without a library;
+/// so does the next, unless there is one by then.
+const Blas& blas() {
+  static const Blas opened = open_blas();
+  return opened;
+}
 
 // --- one product -------------------------------------------------------------
 
@@ -271,7 +350,7 @@ bool blas_is_right() {
 }
 
 std::string core_name() {
-  return openblas_get_corename ? openblas_get_corename() : "";
+  return blas().get_corename ? blas().get_corename() : "";
 }
 
 /// Has OpenBLAS choose its kernels anew, by name. False if it cannot.
@@ -280,9 +359,9 @@ std::string core_name() {
 /// setenv could free the one that another thread is reading.
 bool choose_core(const std::string& core) {
 #if defined(__linux__) && defined(__x86_64__)
-  const bool has_table = (core == "SkylakeX" && gotoblas_SKYLAKEX) ||
-                         (core == "Haswell" && gotoblas_HASWELL);
-  if (!has_table || !gotoblas_dynamic_init || !gotoblas_dynamic_quit) {
+  const bool has_table = (core == "SkylakeX" && blas().skylakex) ||
+                         (core == "Haswell" && blas().haswell);
+  if (!has_table || !blas().dynamic_init || !blas().dynamic_quit) {
     return false;
   }
   // Kept for good, for readers that still hold it.
@@ -301,8 +380,8 @@ bool choose_core(const std::string& core) {
   shown.pointers.push_back(nullptr);
 
   environ = shown.pointers.data();
-  gotoblas_dynamic_quit();
-  gotoblas_dynamic_init();
+  blas().dynamic_quit();
+  blas().dynamic_init();
   environ = before;
   return core_name() == core;
 #else
@@ -323,15 +402,15 @@ void warn(const BlasInfo& info, const char* what) {
 
 BlasInfo prepare() {
   BlasInfo info;
-  info.library = openblas_get_config ? openblas_get_config() : "unknown BLAS";
+  info.library = blas().get_config ? blas().get_config() : "unknown BLAS";
   // "OpenBLAS 0.3.21 DYNAMIC_ARCH ...": name and version will do.
   if (const size_t space = info.library.find(' ');
-      openblas_get_config && space != std::string::npos) {
+      blas().get_config && space != std::string::npos) {
     info.library.resize(info.library.find(' ', space + 1));
   }
-  if (openblas_get_parallel && openblas_get_parallel() == 1) {
+  if (blas().get_parallel && blas().get_parallel() == 1) {
     // Its own threads; OpenMP's are asked per call.
-    openblas_set_num_threads(1);
+    blas().set_num_threads(1);
   }
   info.core = info.found_core = core_name();
   const char* choice = std::getenv("OPENBLAS_CORETYPE");
@@ -359,9 +438,9 @@ BlasInfo prepare() {
       }
     }
     if (!info.correct) {
-      if (core_name() != info.found_core && gotoblas_dynamic_init) {
-        gotoblas_dynamic_quit();
-        gotoblas_dynamic_init();
+      if (core_name() != info.found_core && blas().dynamic_init) {
+        blas().dynamic_quit();
+        blas().dynamic_init();
       }
       info.core = core_name();
       info.correct = blas_is_right();
@@ -384,27 +463,26 @@ const BlasInfo& blas_info() {
 }
 
 SingleThreadedBlas::SingleThreadedBlas() {
-  const OpenMp& openmp = OpenMp::runtime();
-  if (openmp.get_max_threads && openmp.set_num_threads) {
-    before_ = openmp.get_max_threads();
+  if (blas().omp_get_max_threads && blas().omp_set_num_threads) {
+    before_ = blas().omp_get_max_threads();
     if (before_ != 1) {
-      openmp.set_num_threads(1);
+      blas().omp_set_num_threads(1);
     }
   }
 }
 
 SingleThreadedBlas::~SingleThreadedBlas() {
   if (before_ != 1) {
-    OpenMp::runtime().set_num_threads(before_);
+    blas().omp_set_num_threads(before_);
   }
 }
 
 void call_blas(const Gemm<float>& product) {
-  call(cblas_sgemv, cblas_sgemm, product);
+  call(blas().sgemv, blas().sgemm, product);
 }
 
 void call_blas(const Gemm<double>& product) {
-  call(cblas_dgemv, cblas_dgemm, product);
+  call(blas().dgemv, blas().dgemm, product);
 }
 
 }  // namespace heed

@@ -17,13 +17,17 @@ struct BlasInfo {
   bool correct = false;  ///< Trial products gave the right numbers.
 };
 
-/// Describes the BLAS, after the check that precedes the first product.
+/// Describes the BLAS, after the check that precedes the first product. Nothing
+/// of it is loaded before: a program that does not multiply never waits for it.
 ///
 /// OpenBLAS chooses kernels by the processor's name, and those of a processor
 /// newer than itself may be twenty years old and several times too slow. Unless
 /// OPENBLAS_CORETYPE is set, such a choice is replaced here by the best kernels
 /// that the processor's instructions allow and that multiply right. What cannot
 /// be repaired is said once on stderr.
+///
+/// Throws std::runtime_error if there is no BLAS library; the next call looks
+/// for it again.
 const BlasInfo& blas_info();
 
 /// Makes BLAS calls of this thread single-threaded while it lives. The OpenMP

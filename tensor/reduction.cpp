@@ -4,7 +4,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "tensor/lanes.h"
+#include "tensor/parallel.h"
 #include "tensor/reduce_loop.h"
+#include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
 
@@ -198,6 +201,20 @@ Tensor reduce_bool(
   return reduce(Op{}, x, reduced, keepdim);
 }
 
+// log(sum(exp(x))) = most + log(sum(exp(x - most))) of each row; no exp() of a
+// distance to the largest element overflows. Where that is infinite, 0 stands
+// for it: log(0) = -inf, log(inf) = inf.
+template <typename T>
+inline void logsumexp_rows(const T* x, int64_t n, int64_t rows, T* y) {
+  for (int64_t row = 0; row < rows; ++row, x += n) {
+    const T top = lane_max(x, n);
+    const T most = std::isinf(top) ? T(0) : top;
+    const double total =
+        lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); });
+    y[row] = static_cast<T>(std::log(total) + static_cast<double>(most));
+  }
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x) { return sum(x, all_dims(x)); }
@@ -264,6 +281,20 @@ Tensor logsumexp(const Tensor& x) { return logsumexp(x, all_dims(x)); }
 Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim) {
   const Dims reduced = checked_dims("logsumexp", x, dims);
   return visit_floating("logsumexp", x.dtype(), [&]<typename T>(TypeTag<T>) {
+    const bool by_rows = reduced.size() == 1 && reduced[0] == x.dim() - 1 &&
+                         x.is_contiguous() && x.numel() > 0;
+    if (by_rows) {
+      Dims shape = x.shape();
+      shape[x.dim() - 1] = 1;
+      Tensor y(Shape(shape), x.dtype());
+      const int64_t n = x.size(-1);
+      const T* const from = x.data<T>();
+      T* const to = y.mutable_data<T>();
+      parallel_for(y.numel(), grain_for(4 * n), [&](int64_t i, int64_t end) {
+        simd::call<logsumexp_rows<T>>(from + i * n, n, end - i, to + i);
+      });
+      return keepdim ? y : y.squeeze(-1);
+    }
     // exp() of the distances to the largest element cannot overflow. Where that
     // is infinite, 0 stands for it: log(0) = -inf, log(inf) = inf.
     Tensor top = reduce(Extreme<T, Larger>{}, x, reduced, /*keepdim=*/true);

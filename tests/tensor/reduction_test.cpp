@@ -396,6 +396,30 @@ TEST_CASE("logsumexp: neither overflows nor loses -inf") {
   CHECK(logsumexp(tensor({-kInfinity, 2.f})).item<float>() == 2);
 }
 
+TEST_CASE("logsumexp: rows give what columns do, infinite ones too") {
+  for (const int64_t n : {1, 7, 64, 1000, 5003}) {
+    Tensor x = wavy({9, n}).mul_(5);
+    x[1].fill_(-kInfinity);
+    x[2][n / 2].fill_(kInfinity);
+    x[3][n / 2].fill_(kNaN);
+    x[4].add_(1e30);
+    x[5][n - 1].fill_(-kInfinity);
+    const Tensor columns = x.transpose(0, 1).contiguous();
+    const auto by_rows = logsumexp(x, -1).to_vector<double>();
+    const auto by_columns = logsumexp(columns, 0).to_vector<double>();
+    for (size_t i = 0; i < 9; ++i) {
+      CAPTURE(i);
+      if (std::isfinite(by_columns[i])) {
+        CHECK(by_rows[i] == doctest::Approx(by_columns[i]).epsilon(1e-6));
+      } else {
+        CHECK(std::isnan(by_rows[i]) == std::isnan(by_columns[i]));
+        CHECK((std::isnan(by_rows[i]) || by_rows[i] == by_columns[i]));
+      }
+    }
+    CHECK(logsumexp(x, {-1}, /*keepdim=*/true).shape() == Shape({9, 1}));
+  }
+}
+
 TEST_CASE("reductions: bad arguments are refused") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_AS(sum(x, 2), std::invalid_argument);
