@@ -134,7 +134,8 @@ TEST_CASE("decode_step: bad tokens are errors and leave the state alone") {
   model.decode_step(tensor({1, 1}), state);
   CHECK_THROWS_WITH_AS(
       model.decode_step(tensor({1, 1, 1}), state),
-      "Transformer: tokens must be int64 ids of shape [rows] = [2], got int64 [3]",
+      "Transformer: tokens must be int64 ids of shape [rows] = [2], got int64 "
+      "[3]",
       std::invalid_argument);
   CHECK_THROWS_AS(
       model.decode_step(tensor({{1, 1}}), state), std::invalid_argument);

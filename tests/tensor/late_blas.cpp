@@ -13,6 +13,9 @@
 #include <thread>
 #include <vector>
 
+// The thread sanitizer ends a forked child that starts threads, unless told so.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+
 namespace {
 
 heed::Tensor product() {
@@ -46,6 +49,7 @@ bool multiplies_in_threads() {
 }
 
 bool multiplies_in_child() {
+  std::fflush(stdout);  // the child would write it once more
   const pid_t child = fork();
   if (child == 0) {
     _exit(multiplies_in_threads() ? 0 : 1);
