@@ -3,7 +3,8 @@
 # tests/run.sh call it; alone: `sh setup.sh`, or `sh setup.sh tests`.
 #
 #   always   a C++20 compiler, CMake (3.22 or newer), Ninja, OpenBLAS (its
-#            OpenMP build), nlohmann-json, CLI11
+#            OpenMP build), nlohmann-json, CLI11, zlib and SentencePiece (both
+#            for examples/translate)
 #   tests    doctest as well, and OpenMP where the compiler comes without
 #
 # Debian and Ubuntu: with apt-get, through sudo when not root; apt-get is not
@@ -23,7 +24,8 @@ has cmake || need cmake
 has ninja || need ninja-build
 
 if has apt-get && has dpkg-query; then
-  libraries="libopenblas-openmp-dev nlohmann-json3-dev libcli11-dev"
+  libraries="libopenblas-openmp-dev nlohmann-json3-dev libcli11-dev
+    zlib1g-dev libsentencepiece-dev"
   [ "${1:-}" != tests ] || libraries="$libraries doctest-dev"
   for package in $libraries; do
     installed "$package" || need "$package"

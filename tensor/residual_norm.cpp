@@ -130,7 +130,8 @@ ResidualNormGradients residual_norm_backward(
     const Tensor& rstd) {
   constexpr const char* kWho = "residual_norm_backward";
   check_add_dropout(kWho, x, branch, draw.p);
-  detail::check_layer_norm_backward(kWho, dy, x, normalized, mean, rstd);
+  detail::check_layer_norm_backward(
+      kWho, dy, x, normalized, weight, mean, rstd);
   if (drops_all(draw.p)) {
     const LayerNormGradients g =
         layer_norm_backward(dy, x, normalized, weight, mean, rstd);

@@ -1,0 +1,360 @@
+#include "examples/translate/trainer.h"
+
+#include <heed/autograd/cross_entropy.h>
+#include <heed/autograd/elementwise.h>
+#include <heed/optim/checkpoint.h>
+#include <heed/optim/clipping.h>
+#include <heed/optim/model_average.h>
+#include <heed/tensor/generator.h>
+#include <heed/tensor/memory.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <tuple>
+
+#include "examples/translate/curves.h"
+#include "examples/translate/model_folder.h"
+#include "examples/translate/stop_signal.h"
+
+namespace translate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr int64_t kLogEvery = 50;  // updates between records of the loss
+constexpr const char* kKeptFolder = "kept";
+constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+
+std::vector<Pair> short_enough(std::vector<Pair> pairs, int64_t max_tokens) {
+  const auto limit = static_cast<size_t>(max_tokens) + 1;  // and kEosId
+  std::erase_if(pairs, [limit](const Pair& pair) {
+    return pair.src.size() > limit || pair.tgt.size() > limit + 1;
+  });
+  return pairs;
+}
+
+heed::Schedule schedule_of(const TrainingSettings& s) {
+  if (s.schedule == "noam") {
+    return heed::Schedule::noam(s.architecture.d_model, s.warmup_steps, s.lr);
+  }
+  if (s.schedule == "cosine") {
+    return heed::Schedule::cosine(
+        s.lr, 0, s.steps, {.warmup_steps = std::min(s.warmup_steps, s.steps)});
+  }
+  if (s.schedule == "constant") {
+    return heed::Schedule::constant(s.lr, {.warmup_steps = s.warmup_steps});
+  }
+  return heed::Schedule::inverse_sqrt(s.lr, s.warmup_steps);
+}
+
+heed::AdamOptions adam_options(const TrainingSettings& s) {
+  return {
+      .lr = s.lr,
+      .betas = {s.beta1, s.beta2},
+      .eps = s.eps,
+      .weight_decay = s.weight_decay};
+}
+
+// By what a person would choose: translations first, then the loss.
+bool is_better(const Score& a, const Score& b) {
+  return std::tuple(a.bleu, -a.loss) > std::tuple(b.bleu, -b.loss);
+}
+
+std::string shown(const Score& score) {
+  char text[120];
+  std::snprintf(
+      text,
+      sizeof text,
+      "loss %.4f  perplexity %.2f  BLEU %.2f  exact %.1f %%",
+      score.loss,
+      score.perplexity(),
+      score.bleu,
+      100 * score.exact_match);
+  return text;
+}
+
+}  // namespace
+
+Trainer::Trainer(
+    const TrainingSettings& settings,
+    TranslationModel& model,
+    const Dataset& data)
+    : settings_(settings),
+      model_(model),
+      data_(data),
+      train_pairs_(short_enough(
+          encode(*model.vocabulary, data.train), settings.max_tokens)),
+      valid_pairs_(encode(*model.vocabulary, data.valid)),
+      batches_(train_pairs_, settings.batch_tokens, settings.seed),
+      optimizer_(model.transformer.parameters(), adam_options(settings)),
+      schedule_(schedule_of(settings)) {}
+
+std::string Trainer::path(const std::string& name) const {
+  return (fs::path(settings_.model) / name).string();
+}
+
+double Trainer::seconds() const {
+  return seconds_before_ +
+         std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+bool Trainer::is_done() const {
+  return step_ >= settings_.steps ||
+         (settings_.minutes > 0 && seconds() >= 60 * settings_.minutes) ||
+         (settings_.patience > 0 &&
+          evaluations_since_best_ >= settings_.patience);
+}
+
+// One optimizer step on the mean over the tokens of all its batches; returns
+// the loss a token.
+double Trainer::update() {
+  std::vector<Batch> parts;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < settings_.accumulate; ++i) {
+    parts.push_back(batches_.next());
+    tokens += parts.back().tokens;
+  }
+  optimizer_.zero_grad();
+  double sum = 0;
+  for (const Batch& part : parts) {
+    const heed::Variable total = heed::cross_entropy(
+        model_.transformer(part.src, part.tgt),
+        part.targets,
+        {.ignore_index = kPadId,
+         .label_smoothing = settings_.label_smoothing,
+         .reduction = heed::Reduction::sum});
+    (total / tokens).backward();
+    sum += total.item<double>();
+  }
+  if (!std::isfinite(sum)) {
+    heed::fail<std::runtime_error>(
+        "translate train",
+        "the loss of update ",
+        step_ + 1,
+        " is not finite; a lower --lr or --max-norm 1 may help");
+  }
+  if (settings_.max_norm > 0) {
+    heed::clip_grad_norm(optimizer_.parameters(), settings_.max_norm);
+  }
+  optimizer_.set_lr(schedule_.lr(step_ + 1));
+  optimizer_.step();
+  ++step_;
+  tokens_ += tokens;
+  batch_tokens_done_ = tokens;
+  loss_sum_ += sum;
+  loss_tokens_ += tokens;
+  return sum / static_cast<double>(tokens);
+}
+
+bool Trainer::evaluation_due() {
+  if (step_ >= settings_.steps) {
+    return true;
+  }
+  if (settings_.eval_every > 0) {
+    return step_ % settings_.eval_every == 0;
+  }
+  const int64_t epochs =
+      batches_.epoch() +
+      (batches_.position() == batches_.batches_per_epoch() ? 1 : 0);
+  const bool due = epochs > evaluated_epochs_;
+  evaluated_epochs_ = epochs;
+  return due;
+}
+
+void Trainer::evaluate(examples::Progress& progress) {
+  const Score valid =
+      score(model_, data_.valid, valid_pairs_, settings_.batch_tokens);
+  const bool better = best_step_ == 0 || is_better(valid, best_);
+  progress.print(
+      "step " + std::to_string(step_) + "  " + shown(valid) +
+      (better ? "  best so far" : ""));
+  log_->add(
+      {{"step", step_},
+       {"epoch", batches_.epoch()},
+       {"train_loss",
+        loss_sum_ / static_cast<double>(std::max<int64_t>(loss_tokens_, 1))},
+       {"valid_loss", valid.loss},
+       {"valid_perplexity", valid.perplexity()},
+       {"valid_bleu", valid.bleu},
+       {"valid_exact_match", valid.exact_match},
+       {"train_tokens_per_s",
+        static_cast<double>(tokens_) / std::max(training_seconds_, 1e-9)},
+       {"memory_bytes", heed::memory_stats().live_bytes},
+       {"seconds", seconds()}});
+  loss_sum_ = 0;
+  loss_tokens_ = 0;
+  evaluated_step_ = step_;
+  keep(valid);
+  ++evaluations_since_best_;
+  if (better) {
+    best_ = valid;
+    best_step_ = step_;
+    evaluations_since_best_ = 0;
+    save_weights(path(kWeightsFile), model_, {step_, valid});
+  }
+  draw_curves(path("curves.svg"), log_->records());
+  save_checkpoint();
+  remove_unkept();
+}
+
+// Among the kept ones are the best, or the last, as many as were asked for.
+void Trainer::keep(const Score& valid) {
+  if (settings_.keep <= 1) {
+    return;
+  }
+  fs::create_directories(path(kKeptFolder));
+  heed::save_checkpoint(
+      heed::checkpoint_path(path(kKeptFolder), step_),
+      {.model = model_.transformer.state_dict(), .step = step_});
+  kept_.push_back({step_, valid});
+  if (static_cast<int64_t>(kept_.size()) > settings_.keep) {
+    const auto worst =
+        settings_.average == "last"
+            ? kept_.begin()
+            : std::min_element(
+                  kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
+                    return is_better(b.valid, a.valid);
+                  });
+    kept_.erase(worst);
+  }
+}
+
+// What the checkpoint does not speak of any more.
+void Trainer::remove_unkept() const {
+  for (const std::string& file : heed::checkpoints_in(path(kKeptFolder))) {
+    const bool kept =
+        std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) {
+          return file == heed::checkpoint_path(path(kKeptFolder), one.step);
+        });
+    if (!kept) {
+      fs::remove(file);
+    }
+  }
+}
+
+TrainingResult Trainer::run() {
+  const StopSignal stop;
+  log_ = std::make_unique<TrainingLog>(path("log.jsonl"), step_);
+  start_ = Clock::now();
+  examples::Progress progress(settings_.steps, step_);
+  while (!is_done() && StopSignal::received() == 0) {
+    const Clock::time_point begin = Clock::now();
+    const double loss = update();
+    training_seconds_ +=
+        std::chrono::duration<double>(Clock::now() - begin).count();
+    progress.update(step_, loss, optimizer_.lr(), batch_tokens_done_);
+    if (step_ % kLogEvery == 0) {
+      log_->add(
+          {{"step", step_},
+           {"epoch", batches_.epoch()},
+           {"loss", loss},
+           {"lr", optimizer_.lr()}});
+    }
+    if (evaluation_due()) {
+      evaluate(progress);
+    }
+  }
+  TrainingResult result{
+      .steps = step_,
+      .seconds = seconds(),
+      .tokens_per_second =
+          static_cast<double>(tokens_) / std::max(training_seconds_, 1e-9),
+      .valid = best_,
+      .stopped_by = StopSignal::received()};
+  if (result.stopped_by != 0) {
+    save_checkpoint();
+  } else {
+    finish(progress);
+    result.valid = best_;
+    result.seconds = seconds();
+  }
+  return result;
+}
+
+void Trainer::finish(examples::Progress& progress) {
+  if (evaluated_step_ != step_) {
+    evaluate(progress);  // the minutes were over between two evaluations
+  }
+  load_weights(path(kWeightsFile), model_);
+  if (kept_.size() < 2) {
+    return;
+  }
+  std::vector<std::string> files;
+  for (const Kept& kept : kept_) {
+    files.push_back(heed::checkpoint_path(path(kKeptFolder), kept.step));
+  }
+  model_.transformer.load_state_dict(heed::average_models(files));
+  const Score valid =
+      score(model_, data_.valid, valid_pairs_, settings_.batch_tokens);
+  progress.print(
+      "average of " + std::to_string(kept_.size()) + "  " + shown(valid));
+  if (is_better(valid, best_)) {
+    best_ = valid;
+    save_weights(path(kWeightsFile), model_, {step_, valid});
+  } else {
+    load_weights(path(kWeightsFile), model_);
+  }
+}
+
+void Trainer::save_checkpoint() {
+  Json kept = Json::array();
+  for (const Kept& one : kept_) {
+    kept.push_back({{"step", one.step}, {"valid", to_json(one.valid)}});
+  }
+  const Json state = {
+      {"evaluated_step", evaluated_step_},
+      {"evaluated_epochs", evaluated_epochs_},
+      {"evaluations_since_best", evaluations_since_best_},
+      {"best", to_json(best_)},
+      {"best_step", best_step_},
+      {"kept", kept},
+      {"loss_sum", loss_sum_},
+      {"loss_tokens", loss_tokens_},
+      {"tokens", tokens_},
+      {"training_seconds", training_seconds_},
+      {"seconds", seconds()}};
+  heed::save_checkpoint(
+      path(kCheckpointFile),
+      {.model = model_.transformer.state_dict(),
+       .optimizer = optimizer_.state_dict(),
+       .generators = {{"dropout", heed::default_generator().state()}},
+       .step = step_,
+       .epoch = batches_.epoch(),
+       .position = batches_.position(),
+       .texts = {{"state", state.dump()}}});
+}
+
+void Trainer::resume() {
+  const std::string file = path(kCheckpointFile);
+  const heed::Checkpoint from = heed::load_checkpoint(file);
+  try {
+    const Json state = Json::parse(from.texts.at("state"));
+    model_.transformer.load_state_dict(from.model);
+    optimizer_.load_state_dict(from.optimizer);
+    heed::default_generator().set_state(from.generators.at("dropout"));
+    step_ = from.step;
+    batches_.go_to(from.epoch, from.position);
+    evaluated_step_ = state.at("evaluated_step").get<int64_t>();
+    evaluated_epochs_ = state.at("evaluated_epochs").get<int64_t>();
+    evaluations_since_best_ = state.at("evaluations_since_best").get<int64_t>();
+    best_ = score_from(state.at("best"));
+    best_step_ = state.at("best_step").get<int64_t>();
+    kept_.clear();
+    for (const Json& one : state.at("kept")) {
+      kept_.push_back(
+          {one.at("step").get<int64_t>(), score_from(one.at("valid"))});
+    }
+    loss_sum_ = state.at("loss_sum").get<double>();
+    loss_tokens_ = state.at("loss_tokens").get<int64_t>();
+    tokens_ = state.at("tokens").get<int64_t>();
+    training_seconds_ = state.at("training_seconds").get<double>();
+    seconds_before_ = state.at("seconds").get<double>();
+  } catch (const std::exception& error) {
+    heed::fail<std::runtime_error>(file, error.what());
+  }
+}
+
+}  // namespace translate

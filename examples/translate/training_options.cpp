@@ -1,0 +1,221 @@
+#include "examples/translate/training_options.h"
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "examples/heat_map.h"
+
+namespace translate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfigFile = "settings.toml";
+
+/// Adds options of one heading of the help text.
+class Group {
+ public:
+  Group(CLI::App& app, std::string name) : app_(app), name_(std::move(name)) {}
+
+  template <typename T>
+  CLI::Option* add(const char* flag, T& value, const char* help) {
+    return app_.add_option(flag, value, help)
+        ->group(name_)
+        ->capture_default_str();
+  }
+  template <typename T>
+  void add(const char* flag, T& value, const char* help, CLI::Range range) {
+    add(flag, value, help)->check(range.description(""));
+  }
+  void add(
+      const char* flag,
+      std::string& value,
+      const char* help,
+      const std::vector<std::string>& choices) {
+    add(flag, value, help)->check(CLI::IsMember(choices));
+  }
+  CLI::Option* add_flag(const char* flag, bool& value, const char* help) {
+    return app_.add_flag(flag, value, help)->group(name_);
+  }
+
+ private:
+  CLI::App& app_;
+  std::string name_;
+};
+
+CLI::Range at_least(int64_t low) { return {low, int64_t{1'000'000'000'000}}; }
+CLI::Range between(double low, double high) { return {low, high}; }
+
+void add_options(CLI::App& app, TrainingSettings& s) {
+  Group start(app, "Start");
+  std::vector<std::string> presets;
+  std::string about = "Starting values of all the others:";
+  for (const auto& [name, whom] : preset_list()) {
+    presets.push_back(name);
+    about += "\n  " + name + ": " + whom;
+  }
+  start.add("--preset", s.preset, about.c_str(), presets);
+  app.set_config("--config", "", "Read options from a file like settings.toml")
+      ->group("Start");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  start.add_flag("--resume", s.resume, "Go on with the training of --model")
+      ->configurable(false);
+  start.add_flag("--overwrite", s.overwrite, "Start anew where a model is")
+      ->configurable(false);
+  start.add("--model", s.model, "Folder of the model");
+  start.add("--seed", s.seed, "Of all random numbers", at_least(0));
+  start.add("--threads", s.threads, "0: one a core", CLI::Range(0, 1024));
+  start.add("--json", s.json, "Write the result to this file")
+      ->configurable(false);
+
+  Group text(app, "Text");
+  text.add(
+      "--task",
+      s.task,
+      "What to learn where no --src is given",
+      {"numbers", "dates", "reverse"});
+  text.add("--src", s.src, "Sentences to learn from, plain or .gz");
+  text.add("--tgt", s.tgt, "Their translations, line by line");
+  text.add("--valid-src", s.valid_src, "To measure by; else some of --src are");
+  text.add("--valid-tgt", s.valid_tgt, "Their translations");
+  text.add(
+      "--vocabulary",
+      s.vocabulary,
+      "Subwords need SentencePiece",
+      {"subwords", "words"});
+  text.add(
+      "--vocab-size", s.vocab_size, "Pieces of both languages", at_least(8));
+  text.add(
+      "--max-tokens",
+      s.max_tokens,
+      "Longer training sentences are left out",
+      at_least(1));
+
+  Group model(app, "Transformer");
+  Architecture& a = s.architecture;
+  model.add("--encoder-layers", a.encoder_layers, "", at_least(0));
+  model.add("--decoder-layers", a.decoder_layers, "", at_least(1));
+  model.add("--d-model", a.d_model, "Width", at_least(1));
+  model.add("--heads", a.num_heads, "Of each attention", at_least(1));
+  model.add("--d-ff", a.d_ff, "Width of feed-forward networks", at_least(1));
+  model.add("--dropout", a.dropout, "Share dropped", between(0, 0.99));
+  model.add(
+      "--attention-dropout",
+      a.attention_dropout,
+      "Of attention weights",
+      between(0, 0.99));
+  model.add("--activation", a.activation, "", {"relu", "gelu"});
+  model.add(
+      "--tie",
+      a.tie,
+      "Share matrices: both embeddings and output, or target and output",
+      {"all", "output", "none"});
+  model.add_flag(
+      "--norm-first,!--norm-last",
+      a.norm_first,
+      "Normalise before each sub-layer or, as the paper, after");
+
+  Group training(app, "Training");
+  training.add("--steps", s.steps, "Updates at most", at_least(1));
+  training.add("--minutes", s.minutes, "At most; 0: any", between(0, 1e6));
+  training.add(
+      "--batch-tokens",
+      s.batch_tokens,
+      "Of a batch, with padding, on its longer side",
+      at_least(1));
+  training.add("--accumulate", s.accumulate, "Batches an update", at_least(1));
+  training.add(
+      "--lr", s.lr, "Highest rate; with noam, a factor", between(0, 1e3));
+  training.add(
+      "--schedule",
+      s.schedule,
+      "Of the rate",
+      {"noam", "inverse-sqrt", "cosine", "constant"});
+  training.add(
+      "--warmup-steps", s.warmup_steps, "Until the highest rate", at_least(0));
+  training.add("--label-smoothing", s.label_smoothing, "", between(0, 0.99));
+  training.add("--beta1", s.beta1, "Of Adam", between(0, 0.999999));
+  training.add("--beta2", s.beta2, "Of Adam", between(0, 0.999999));
+  training.add("--eps", s.eps, "Of Adam", between(0, 1));
+  training.add("--weight-decay", s.weight_decay, "Of Adam", between(0, 1));
+  training.add(
+      "--max-norm", s.max_norm, "Clip gradients; 0: not", between(0, 1e9));
+
+  Group measuring(app, "Measuring");
+  measuring.add(
+      "--eval-every", s.eval_every, "Updates; 0: every epoch", at_least(0));
+  measuring.add(
+      "--patience",
+      s.patience,
+      "Evaluations without a better one until the end; 0: any",
+      at_least(0));
+  measuring.add("--keep", s.keep, "Weights kept and averaged", at_least(1));
+  measuring.add("--average", s.average, "Which are kept", {"best", "last"});
+  measuring.add(
+      "--goal",
+      s.goal,
+      "Share of lines exactly right, else the exit status is 1",
+      between(0, 1));
+}
+
+ParseResult parse_into(
+    TrainingSettings& settings, const std::vector<std::string>& arguments) {
+  CLI::App app(
+      "Trains a Transformer to translate: number words, or a text of your own.",
+      "translate train");
+  app.footer(
+      "Exit status: 0 done, 1 --goal not reached, 2 bad options or files, 128 "
+      "and the signal's number when stopped.");
+  add_options(app, settings);
+  std::vector<const char*> argv = {"translate train"};
+  for (const std::string& argument : arguments) {
+    argv.push_back(argument.c_str());
+  }
+  return parse(
+      app, static_cast<int>(argv.size()), const_cast<char**>(argv.data()));
+}
+
+}  // namespace
+
+ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  // The first reading finds out from where to start, the second reads.
+  TrainingSettings first;
+  ParseResult parsed = parse_into(first, arguments);
+  if (parsed.go_on && first.resume) {
+    const std::string config = (fs::path(first.model) / kConfigFile).string();
+    if (!fs::exists(config)) {
+      heed::fail<std::runtime_error>(
+          first.model, "must be a model's folder to go on with");
+    }
+    arguments.insert(arguments.begin(), {"--config", config});
+    first = TrainingSettings();
+    parsed = parse_into(first, arguments);
+  }
+  if (!parsed.go_on) {
+    return parsed;
+  }
+  if (first.preset.empty()) {
+    first.preset = first.is_toy() ? "toy" : "small";
+  }
+  settings = preset_settings(first.preset);
+  if (first.is_toy() && first.task != "reverse") {
+    settings.goal = 0.99;
+  }
+  return parse_into(settings, arguments);
+}
+
+void write_config(const TrainingSettings& settings) {
+  TrainingSettings copy = settings;
+  CLI::App app("", "translate train");
+  add_options(app, copy);
+  examples::write_file(
+      (fs::path(settings.model) / kConfigFile).string(),
+      "# What this model was trained with; `translate train --config FILE` "
+      "reads it.\n" +
+          app.config_to_str(/*default_also=*/true));
+}
+
+}  // namespace translate
