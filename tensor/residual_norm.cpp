@@ -26,9 +26,7 @@ class ResidualRows {
         n_(n),
         group_(std::max<int64_t>(1, kGroup / std::max<int64_t>(n, 1))) {}
 
-  int64_t room() const {
-    return drops_ ? dropout_room(group_ * n_) : 0;
-  }
+  int64_t room() const { return drops_ ? dropout_room(group_ * n_) : 0; }
 
   [[gnu::always_inline]] const T* read(
       int64_t row, int64_t end, T* to, uint32_t* room) {
