@@ -56,7 +56,7 @@ Tensor private_copy(const Tensor& x) {
   }
   Tensor storage({extent}, x.dtype());
   storage.zero_();
-  Tensor copy = storage.view_as(x.shape(), x.strides(), 0);
+  Tensor copy = storage.as_strided(x.shape(), x.strides(), 0);
   copy.copy_(x);
   return copy;
 }

@@ -9,7 +9,7 @@ std::vector<Tensor> values_of(const std::vector<Variable>& variables) {
   std::vector<Tensor> values;
   values.reserve(variables.size());
   for (const Variable& x : variables) {
-    values.push_back(x.defined() ? x.value() : Tensor());
+    values.push_back(value_or_undefined(x));
   }
   return values;
 }

@@ -8,10 +8,6 @@
 namespace heed {
 namespace {
 
-Tensor value_of(const Variable& x) {
-  return x.defined() ? x.value() : Tensor();
-}
-
 // The formulas of layer_norm_backward in differentiable operations.
 std::vector<Variable> composed_backward(
     const Variable& dy,
@@ -53,7 +49,11 @@ Variable layer_norm(
     const Variable& bias,
     double eps) {
   const LayerNormForward forward = layer_norm_forward(
-      x.value(), normalized, value_of(weight), value_of(bias), eps);
+      x.value(),
+      normalized,
+      value_or_undefined(weight),
+      value_or_undefined(bias),
+      eps);
   return record(
       "layer_norm",
       forward.y,
@@ -73,7 +73,7 @@ Variable layer_norm(
             dy.value(),
             x.get().value(),
             normalized,
-            value_of(weight),
+            value_or_undefined(weight),
             mean,
             rstd);
         return {gradients.dx, gradients.dweight, gradients.dbias};

@@ -58,8 +58,7 @@ struct WeightRule {
 
 Variable linear(
     const Variable& x, const Variable& weight, const Variable& bias) {
-  Tensor y = linear(
-      x.value(), weight.value(), bias.defined() ? bias.value() : Tensor());
+  Tensor y = linear(x.value(), weight.value(), value_or_undefined(bias));
   const int64_t in = weight.size(1);
   const int64_t out = weight.size(0);
   int64_t rows = 1;

@@ -56,18 +56,8 @@ template <typename X>
 using Heads = std::array<X, 3>;
 
 /// Part `part` of x [B, T, parts * d_model], cut into heads: a view.
-Tensor cut_heads(
-    const Tensor& x, int64_t part, int64_t d_model, int64_t num_heads) {
-  const int64_t head_dim = d_model / num_heads;
-  return x.view_as(
-      {x.size(0), num_heads, x.size(1), head_dim},
-      {x.stride(0), head_dim, x.stride(1), 1},
-      x.storage_offset() + part * d_model);
-}
-
-/// The same, recorded.
-Variable cut_heads(
-    const Variable& x, int64_t part, int64_t d_model, int64_t num_heads) {
+template <typename X>
+X cut_heads(const X& x, int64_t part, int64_t d_model, int64_t num_heads) {
   return x
       .slice(2, part * d_model, (part + 1) * d_model)  // [B, T, d_model]
       .reshape({x.size(0), x.size(1), num_heads, d_model / num_heads})

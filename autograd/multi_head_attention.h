@@ -9,8 +9,8 @@ namespace heed {
 /// operation:
 ///
 ///     q, k, v = query Wq^T + bq, key Wk^T + bk, value Wv^T + bv
-///     y       = concat(attention(q_1, k_1, v_1), ..., attention(q_h, k_h,
-///     v_h))
+///     head_i  = attention(q_i, k_i, v_i)
+///     y       = concat(head_1, ..., head_h)
 ///
 /// Shape: query [B, T, d_model], key and value [B, S, d_model],
 ///        weight [3 d_model, d_model] (Wq, Wk and Wv one above the other),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/memory.h"
+#include "tensor/own_count.h"
 #include "tensor/per_thread.h"
 
 namespace heed {

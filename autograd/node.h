@@ -51,9 +51,10 @@ class Node {
   };
 
   struct Edge {
-    Ref input;  ///< Empty when the input wants no gradient.
-    Rule<Variable>
-        rule;  ///< Empty then, too, and when a joint rule serves all.
+    /// Empty when the input wants no gradient.
+    Ref input;
+    /// Empty then, too, and when a joint rule serves all.
+    Rule<Variable> rule;
   };
   using JointRule = Rule<std::vector<Variable>>;
 

@@ -7,13 +7,6 @@
 #include "autograd/record.h"
 
 namespace heed {
-namespace {
-
-Tensor value_of(const Variable& x) {
-  return x.defined() ? x.value() : Tensor();
-}
-
-}  // namespace
 
 Variable residual_norm(
     const Variable& x,
@@ -28,8 +21,8 @@ Variable residual_norm(
       branch.value(),
       draw,
       normalized,
-      value_of(weight),
-      value_of(bias),
+      value_or_undefined(weight),
+      value_or_undefined(bias),
       eps);
   return record(
       "residual_norm",
@@ -61,7 +54,7 @@ Variable residual_norm(
             branch.get().value(),
             draw,
             normalized,
-            value_of(weight),
+            value_or_undefined(weight),
             mean,
             rstd);
         return {

@@ -133,6 +133,11 @@ class Variable {
   Node* node_ = nullptr;
 };
 
+/// x.value(), or an undefined Tensor for an undefined Variable.
+inline Tensor value_or_undefined(const Variable& x) {
+  return x.defined() ? x.value() : Tensor();
+}
+
 struct GradOptions {
   /// One for each output; may be empty when all outputs are single numbers.
   std::vector<Variable> grad_outputs = {};

@@ -22,9 +22,8 @@ struct Seq2SeqWorkload {
   int64_t batch;
   int64_t src_length;
   int64_t tgt_length;
-  bool tied;  // one embedding: source, target, output without bias
-  int64_t
-      min_length;  // of padded sequences; 0: all are full, nothing is masked
+  bool tied;           // one embedding: source, target, output without bias
+  int64_t min_length;  // of padded sequences; 0: full ones, nothing is masked
   double label_smoothing;
   /// Of embedding + position, of sub-layers' outputs, of attention weights and
   /// behind the activation, as torch.nn.Transformer does with its one number.

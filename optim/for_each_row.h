@@ -8,7 +8,8 @@
 
 namespace heed {
 
-/// Elements of all rows; a Row has a `numel`.
+namespace detail {
+
 template <typename Row>
 int64_t numel_of(const std::vector<Row>& rows) {
   int64_t total = 0;
@@ -18,21 +19,24 @@ int64_t numel_of(const std::vector<Row>& rows) {
   return total;
 }
 
+}  // namespace detail
+
 /// The pieces into which for_each_row cuts its work.
 template <typename Row>
 int64_t piece_count(const std::vector<Row>& rows, int64_t cost) {
   const int64_t grain = grain_for(cost);
-  return (numel_of(rows) + grain - 1) / grain;
+  return (detail::numel_of(rows) + grain - 1) / grain;
 }
 
 /// Calls f(row, begin, end, piece) for pieces [begin, end) of the elements of
-/// every row, as if all rows lay one behind the other: one parallel loop,
-/// however many small parameters a model has. Calls of one `piece` follow each
-/// other on one thread. `cost` is that of an element, as in grain_for().
+/// every row (row.numel of them), as if all rows lay one behind the other: one
+/// parallel loop, however many small parameters a model has. Calls of one
+/// `piece` follow each other on one thread. `cost` is that of an element, as in
+/// grain_for().
 template <typename Row, typename F>
 void for_each_row(const std::vector<Row>& rows, int64_t cost, const F& f) {
   const int64_t grain = grain_for(cost);
-  const int64_t total = numel_of(rows);
+  const int64_t total = detail::numel_of(rows);
   if (total <= grain) {  // without a table of rows, which would cost more
     for (const Row& row : rows) {
       f(row, int64_t{0}, row.numel, int64_t{0});

@@ -31,7 +31,8 @@ Tensor gelu(
 Tensor silu(const Tensor& x);
 
 // The gradient of x, in one pass over memory, given the gradient dy of the
-// result and x, or the result y where that is enough.
+// result and x, or the result y where that is enough. Shape: both [*] -> [*];
+// std::invalid_argument for two dtypes or one that is not floating.
 
 /// dx = dy (1 - y^2)
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tensor/attention_backward.h"
 #include "tensor/attention_forward.h"
-#include "tensor/generator.h"
 #include "tensor/parallel.h"
 
 namespace heed {
@@ -66,6 +66,23 @@ void check_view(
         x.shape(),
         " of strides ",
         x.strides());
+  }
+}
+
+void check_rows(const Tensor& rows, const AttentionSizes& sizes, DType dtype) {
+  const Shape shape({2, sizes.batch, sizes.heads, sizes.queries});
+  check_defined("attention", rows, "rows");
+  if (rows.shape() != shape || rows.dtype() != dtype || !rows.is_contiguous()) {
+    fail(
+        "attention",
+        "rows must be what attention_forward returned, ",
+        dtype,
+        " ",
+        shape,
+        ", got ",
+        rows.dtype(),
+        " ",
+        rows.shape());
   }
 }
 
@@ -136,22 +153,51 @@ int64_t parts_of_head(const AttentionSizes& sizes) {
       sizes.queries / kQueries, 1, (kEnough + heads - 1) / heads);
 }
 
+/// Backward of all heads, the blocks of each cut into as many parts as there
+/// are `gradients` for them.
+template <typename T>
+void backward_parts(
+    const AttentionProblem<T>& a,
+    const std::vector<AttentionGradients<T>>& gradients) {
+  const AttentionSizes& sizes = a.sizes;
+  const auto parts = static_cast<int64_t>(gradients.size());
+  const int64_t blocks = a.blocks_a_head();
+  parallel_for(
+      sizes.batch * sizes.heads * parts,
+      grain_for(blocks * cost_of_block(sizes, 5) / parts),
+      [&](int64_t item, int64_t end) {
+        AttentionScratch<T> scratch(a, kBackwardKeys);
+        for (; item < end; ++item) {
+          const int64_t b = item / parts / sizes.heads;
+          const int64_t h = item / parts % sizes.heads;
+          const int64_t part = item % parts;
+          const int64_t first = part * blocks / parts;
+          const int64_t last = (part + 1) * blocks / parts;
+          const AttentionGradients<T>& g = gradients[static_cast<size_t>(part)];
+          clear_unwritten(a, b, h, first, g);
+          for (int64_t i = first; i < last; ++i) {
+            backward_block(a, a.block(b, h, i), i > first, scratch, g);
+          }
+        }
+      });
+}
+
 }  // namespace
 
-void check_attention(
+void check_attention_inputs(
+    std::string_view who,
     const Tensor& q,
     const Tensor& k,
     const Tensor& v,
-    const AttentionOptions& options) {
-  constexpr const char* kWho = "attention";
-  check_same_dtype(kWho, q, k);
-  check_same_dtype(kWho, q, v);
-  visit_floating(kWho, q.dtype(), [](auto) {});
+    double dropout) {
+  check_same_dtype(who, q, k);
+  check_same_dtype(who, q, v);
+  visit_floating(who, q.dtype(), [](auto) {});
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 ||
       k.shape() != Shape({q.size(0), q.size(1), k.size(2), q.size(3)}) ||
       v.shape() != Shape({q.size(0), q.size(1), k.size(2), v.size(3)})) {
     fail(
-        kWho,
+        who,
         "q must have shape [B, num_heads, T, head_dim], k and v [B, "
         "num_heads, S, head_dim], got ",
         q.shape(),
@@ -160,14 +206,22 @@ void check_attention(
         " and ",
         v.shape());
   }
+  if (!(dropout >= 0 && dropout <= 1)) {
+    fail(who, "dropout must be in [0, 1], got ", dropout);
+  }
+}
+
+void check_attention(
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    const AttentionOptions& options) {
+  check_attention_inputs("attention", q, k, v, options.dropout);
   const Shape scores({q.size(0), q.size(1), q.size(2), k.size(2)});
   const AttentionMask& mask = options.mask;
   check_padding(mask.padding, {scores[0], scores[3]});
   check_mask("mask.hidden", mask.hidden, kBool, scores);
   check_mask("mask.added", mask.added, q.dtype(), scores);
-  if (!(options.dropout >= 0 && options.dropout <= 1)) {
-    fail(kWho, "dropout must be in [0, 1], got ", options.dropout);
-  }
 }
 
 Tensor attention_forward(
@@ -233,9 +287,9 @@ void attention_backward(
   check_view("dq", dq, q.shape(), q.dtype());
   check_view("dk", dk, k.shape(), q.dtype());
   check_view("dv", dv, v.shape(), q.dtype());
+  check_rows(rows, sizes, q.dtype());
   const Inputs in = make_inputs(q, k, v, options.mask);
   // dk and dv of a head's blocks but those of the first part, to be added.
-  const int64_t heads = sizes.batch * sizes.heads;
   const int64_t parts = parts_of_head(sizes);
   const auto others = [&](const Tensor& x) {
     return Tensor(
@@ -244,7 +298,6 @@ void attention_backward(
   Tensor other_dk = others(k);
   Tensor other_dv = others(v);
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
-    const AttentionProblem<T> a = prepare<T>(sizes, in, options);
     const T* const most = rows.data<T>();
     std::vector<AttentionGradients<T>> gradients;
     for (int64_t part = 0; part < parts; ++part) {
@@ -259,26 +312,7 @@ void attention_backward(
            heads_of<T>(part_dk),
            heads_of<T>(part_dv)});
     }
-    const int64_t blocks = a.blocks_a_head();
-    parallel_for(
-        heads * parts,
-        grain_for(blocks * cost_of_block(sizes, 5) / parts),
-        [&](int64_t item, int64_t end) {
-          AttentionScratch<T> scratch(a, kBackwardKeys);
-          for (; item < end; ++item) {
-            const int64_t b = item / parts / sizes.heads;
-            const int64_t h = item / parts % sizes.heads;
-            const int64_t part = item % parts;
-            const int64_t first = part * blocks / parts;
-            const int64_t last = (part + 1) * blocks / parts;
-            const AttentionGradients<T>& g =
-                gradients[static_cast<size_t>(part)];
-            clear_unwritten(a, b, h, first, g);
-            for (int64_t i = first; i < last; ++i) {
-              backward_block(a, a.block(b, h, i), i > first, scratch, g);
-            }
-          }
-        });
+    backward_parts(prepare<T>(sizes, in, options), gradients);
   });
   for (int64_t part = 0; part + 1 < parts; ++part) {
     dk.add_(other_dk[part]);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "tensor/attention_mask.h"
 #include "tensor/generator.h"
 #include "tensor/tensor.h"
@@ -15,7 +17,17 @@ struct AttentionOptions {
   GeneratorState start = {};
 };
 
-/// Throws std::invalid_argument unless q, k, v and the masks fit.
+/// Throws std::invalid_argument in the name of `who` unless q, k and v have the
+/// shapes of attention_forward and one floating dtype, and dropout is in
+/// [0, 1].
+void check_attention_inputs(
+    std::string_view who,
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    double dropout);
+
+/// As above, and unless the masks fit the scores.
 void check_attention(
     const Tensor& q,
     const Tensor& k,
@@ -37,8 +49,9 @@ void check_attention(
 ///        -> what backward needs of each query, [2, B, num_heads, T]: the
 ///        largest score, and 1 over the sum of exp(score - that)
 ///
-/// All four may be views of any strides; elements of a head of y must be
-/// adjacent. Throws std::invalid_argument for what does not fit.
+/// All four may be views of any strides; elements of a row of y must be
+/// adjacent. Throws std::invalid_argument as check_attention, and for masks and
+/// a y that do not fit.
 Tensor attention_forward(
     const Tensor& q,
     const Tensor& k,
@@ -53,8 +66,13 @@ Tensor attention_forward(
 ///     ds = p * (g - sum(p * g)) = p * (g - sum(dy * y))
 ///     dq = ds k / sqrt(head_dim),  dk = ds^T q / sqrt(head_dim)
 ///
-/// The scores are computed again, tile by tile. dq, dk and dv are views as y.
-/// Throws std::invalid_argument for what does not fit.
+/// The scores are computed again, tile by tile.
+///
+/// Shape: dy and y as y above, rows as returned above, dq, dk and dv as q, k
+/// and
+///        v; elements of a row of y, dq, dk and dv must be adjacent
+/// Throws std::invalid_argument as attention_forward, and for gradients and
+/// rows that do not fit.
 void attention_backward(
     const Tensor& dy,
     const Tensor& q,

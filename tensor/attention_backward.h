@@ -34,6 +34,118 @@ void clear_unwritten(
   }
 }
 
+/// What is known of each query of a block.
+template <typename T>
+struct QueryRows {
+  alignas(64) T most[kMaxLanes] = {};
+  alignas(64) T inverse[kMaxLanes] = {};
+  alignas(64) T mean[kMaxLanes] = {};  // sum(p * g) = sum(dy * y)
+};
+
+template <typename T>
+QueryRows<T> query_rows(
+    const AttentionProblem<T>& a,
+    const QueryBlock& block,
+    const AttentionGradients<T>& g) {
+  QueryRows<T> rows;
+  const int64_t row =
+      (block.b * a.sizes.heads + block.h) * a.sizes.queries + block.first;
+  std::copy_n(g.most + row, block.count, rows.most);
+  std::copy_n(g.inverse + row, block.count, rows.inverse);
+  simd::call<dot_rows<T>>(
+      g.dy.at(block.b, block.h, block.first),
+      g.dy.row,
+      g.y.at(block.b, block.h, block.first),
+      g.y.row,
+      block.count,
+      a.sizes.value_dim,
+      rows.mean);
+  return rows;
+}
+
+/// What keys j ... j + keys - 1 do to the block's dq, and it to their dk and
+/// dv: written, or added where that is said.
+template <typename T>
+void backward_tile(
+    const AttentionProblem<T>& a,
+    const QueryBlock& block,
+    int64_t j,
+    int64_t keys,
+    bool adds_to_q,
+    bool adds_to_kv,
+    const QueryRows<T>& rows,
+    AttentionScratch<T>& scratch,
+    const AttentionGradients<T>& g) {
+  const auto [b, h, first, count, lanes] = block;
+  const AttentionSizes& sizes = a.sizes;
+  T* const p = scratch.scores;
+  T* const gradients = scratch.gradients;
+  score_tile(a, block, j, keys, scratch.q, p);
+  simd::call<weights_tile<T>>(p, keys, lanes, rows.most, rows.inverse);
+  const uint32_t* kept = nullptr;
+  if (a.drops()) {
+    kept = scratch.dropout.kept(a, block, j, keys);
+    simd::call<drop_tile<T>>(p, gradients, keys, lanes, kept, a.kept_scale);
+  }
+  // dv += dropout(p)^T dy
+  multiply(
+      {.m = keys,
+       .n = sizes.value_dim,
+       .k = count,
+       .a = a.drops() ? gradients : p,
+       .a_row = lanes,
+       .a_column = 1,
+       .b = g.dy.at(b, h, first),
+       .b_row = g.dy.row,
+       .c = g.dv.at(b, h, j),
+       .c_row = g.dv.row,
+       .add = adds_to_kv});
+  // g = dropout(dy v^T), transposed
+  multiply(
+      {.m = keys,
+       .n = lanes,
+       .k = sizes.value_dim,
+       .a = a.v.at(b, h, j),
+       .a_row = a.v.row,
+       .a_column = 1,
+       .b = scratch.dy,
+       .b_row = lanes,
+       .c = gradients,
+       .c_row = lanes});
+  if (a.drops()) {
+    simd::call<drop_tile<T>>(
+        gradients, gradients, keys, lanes, kept, a.kept_scale);
+  }
+  simd::call<score_gradients_tile<T>>(
+      p, gradients, keys, lanes, rows.mean, a.scale);
+  // dk += ds^T q
+  multiply(
+      {.m = keys,
+       .n = sizes.head_dim,
+       .k = count,
+       .a = p,
+       .a_row = lanes,
+       .a_column = 1,
+       .b = a.q.at(b, h, first),
+       .b_row = a.q.row,
+       .c = g.dk.at(b, h, j),
+       .c_row = g.dk.row,
+       .add = adds_to_kv});
+  // dq += ds k
+  multiply(
+      {.m = count,
+       .n = sizes.head_dim,
+       .k = keys,
+       .a = p,
+       .a_row = 1,
+       .a_column = lanes,
+       .b = a.k.at(b, h, j),
+       .b_row = a.k.row,
+       .c = g.dq.at(b, h, first),
+       .c_row = g.dq.row,
+       .add = adds_to_q});
+}
+
 /// Writes dq of the block, and writes or adds to dk and dv.
 template <typename T>
 void backward_block(
@@ -45,99 +157,23 @@ void backward_block(
   const int64_t b = block.b;
   const int64_t h = block.h;
   const int64_t first = block.first;
-  const int64_t count = block.count;
-  const int64_t lanes = block.lanes;
   const AttentionSizes& sizes = a.sizes;
-  const T* const q = a.q.at(b, h, first);
-  const T* const dy = g.dy.at(b, h, first);
-  T* const dq = g.dq.at(b, h, first);
-  transpose(q, a.q.row, block, sizes.head_dim, a.scale, scratch.q);
-  transpose(dy, g.dy.row, block, sizes.value_dim, T(1), scratch.dy);
+  transpose(
+      a.q.at(b, h, first), a.q.row, block, sizes.head_dim, a.scale, scratch.q);
+  transpose(
+      g.dy.at(b, h, first), g.dy.row, block, sizes.value_dim, T(1), scratch.dy);
   if (a.drops()) {
-    scratch.draw(a, block);
+    scratch.dropout.draw(a, block);
   }
-  alignas(64) T most[kMaxLanes] = {};
-  alignas(64) T inverse[kMaxLanes] = {};
-  alignas(64) T mean[kMaxLanes] = {};
-  const int64_t row = (b * sizes.heads + h) * sizes.queries + first;
-  std::copy_n(g.most + row, count, most);
-  std::copy_n(g.inverse + row, count, inverse);
-  simd::call<dot_rows<T>>(
-      dy, g.dy.row, g.y.at(b, h, first), g.y.row, count, sizes.value_dim, mean);
+  const QueryRows<T> rows = query_rows(a, block, g);
   bool is_first = true;
   each_run(a, block, kBackwardKeys, [&](int64_t j, int64_t keys) {
-    T* const p = scratch.scores;
-    T* const gradients = scratch.gradients;
-    const T* const v = a.v.at(b, h, j);
-    score_tile(a, block, j, keys, scratch.q, p);
-    simd::call<weights_tile<T>>(p, keys, lanes, most, inverse);
-    const uint32_t* kept = nullptr;
-    if (a.drops()) {
-      kept = scratch.kept(a, block, j, keys);
-      simd::call<drop_tile<T>>(p, gradients, keys, lanes, kept, a.kept_scale);
-    }
-    // dv += dropout(p)^T dy
-    multiply(
-        {.m = keys,
-         .n = sizes.value_dim,
-         .k = count,
-         .a = a.drops() ? gradients : p,
-         .a_row = lanes,
-         .a_column = 1,
-         .b = dy,
-         .b_row = g.dy.row,
-         .c = g.dv.at(b, h, j),
-         .c_row = g.dv.row,
-         .add = adds});
-    // g = dropout(dy v^T), transposed
-    multiply(
-        {.m = keys,
-         .n = lanes,
-         .k = sizes.value_dim,
-         .a = v,
-         .a_row = a.v.row,
-         .a_column = 1,
-         .b = scratch.dy,
-         .b_row = lanes,
-         .c = gradients,
-         .c_row = lanes});
-    if (a.drops()) {
-      simd::call<drop_tile<T>>(
-          gradients, gradients, keys, lanes, kept, a.kept_scale);
-    }
-    simd::call<score_gradients_tile<T>>(
-        p, gradients, keys, lanes, mean, a.scale);
-    // dk += ds^T q
-    multiply(
-        {.m = keys,
-         .n = sizes.head_dim,
-         .k = count,
-         .a = p,
-         .a_row = lanes,
-         .a_column = 1,
-         .b = q,
-         .b_row = a.q.row,
-         .c = g.dk.at(b, h, j),
-         .c_row = g.dk.row,
-         .add = adds});
-    // dq += ds k
-    multiply(
-        {.m = count,
-         .n = sizes.head_dim,
-         .k = keys,
-         .a = p,
-         .a_row = 1,
-         .a_column = lanes,
-         .b = a.k.at(b, h, j),
-         .b_row = a.k.row,
-         .c = dq,
-         .c_row = g.dq.row,
-         .add = !is_first});
+    backward_tile(a, block, j, keys, !is_first, adds, rows, scratch, g);
     is_first = false;
   });
   if (is_first) {
-    for (int64_t l = 0; l < count; ++l) {
-      std::fill_n(dq + l * g.dq.row, sizes.head_dim, T(0));
+    for (int64_t l = 0; l < block.count; ++l) {
+      std::fill_n(g.dq.at(b, h, first + l), sizes.head_dim, T(0));
     }
   }
 }

@@ -4,6 +4,32 @@
 
 namespace heed::detail {
 
+/// After the last tile: y divided by the sums, 0 where no key was visible, and
+/// what backward needs of each query.
+template <typename T>
+void finish_block(
+    const AttentionProblem<T>& a,
+    const QueryBlock& block,
+    Running<T>& running,
+    const HeadsView<T>& y,
+    T* most,
+    T* inverse) {
+  const int64_t width = a.sizes.value_dim;
+  T* const out = y.at(block.b, block.h, block.first);
+  for (int64_t l = 0; l < block.count; ++l) {
+    const T total = running.total[l];
+    most[l] = total == 0 ? T(0) : running.most[l];
+    inverse[l] = total == 0 ? T(0) : 1 / total;
+    running.rescale[l] = inverse[l] * a.kept_scale;
+    if (total == 0) {
+      std::fill_n(out + l * y.row, width, T(0));
+    }
+  }
+  simd::call<scale_rows<T>>(out, y.row, block.count, width, running.rescale);
+}
+
+/// Writes y of the block, and the largest score of each query and 1 over its
+/// sum.
 template <typename T>
 void forward_block(
     const AttentionProblem<T>& a,
@@ -23,7 +49,7 @@ void forward_block(
       a.scale,
       scratch.q);
   if (a.drops()) {
-    scratch.draw(a, block);
+    scratch.dropout.draw(a, block);
   }
   Running<T> running;
   std::fill_n(running.most, lanes, -std::numeric_limits<T>::infinity());
@@ -38,7 +64,7 @@ void forward_block(
           scratch.scores,
           keys,
           lanes,
-          scratch.kept(a, block, j, keys),
+          scratch.dropout.kept(a, block, j, keys),
           T(1));
     }
     const auto is_one = [](T x) { return x == T(1); };
@@ -61,16 +87,7 @@ void forward_block(
          .add = !is_first});
     is_first = false;
   });
-  for (int64_t l = 0; l < block.count; ++l) {
-    const T total = running.total[l];
-    most[l] = total == 0 ? T(0) : running.most[l];
-    inverse[l] = total == 0 ? T(0) : 1 / total;
-    running.rescale[l] = inverse[l] * a.kept_scale;
-    if (total == 0) {
-      std::fill_n(out + l * y.row, width, T(0));
-    }
-  }
-  simd::call<scale_rows<T>>(out, y.row, block.count, width, running.rescale);
+  finish_block(a, block, running, y, most, inverse);
 }
 
 /// As forward_block, for queries that go by rows.

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
+#include "tensor/attention_dropout.h"
 #include "tensor/attention_problem.h"
-#include "tensor/dropout_mask.h"
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
 #include "tensor/transpose_rows.h"
@@ -14,71 +13,25 @@ namespace heed::detail {
 
 /// Room for the tiles of one thread.
 template <typename T>
-class AttentionScratch {
- public:
-  explicit AttentionScratch(const AttentionProblem<T>& a, int64_t keys)
-      : room_(
+struct AttentionScratch {
+  AttentionScratch(const AttentionProblem<T>& a, int64_t keys)
+      : room(
             {std::max(
                 a.sizes.keys,
                 (a.sizes.head_dim + a.sizes.value_dim + 2 * keys) * kMaxLanes)},
             dtype_of<T>),
-        q(room_.mutable_data<T>()),
+        q(room.mutable_data<T>()),
         dy(q + a.sizes.head_dim * kMaxLanes),
         scores(dy + a.sizes.value_dim * kMaxLanes),
         gradients(scores + keys * kMaxLanes),
-        kept_bits_(a.drops() ? a.sizes.keys * kMaxLanes / 64 + 4 : 0) {}
+        dropout(a) {}
 
-  /// Draws what dropout keeps of the block's scores.
-  void draw(const AttentionProblem<T>& a, const QueryBlock& block) {
-    const int64_t row =
-        (block.b * a.sizes.heads + block.h) * a.sizes.queries + block.first;
-    first_bit_ = row * a.sizes.keys;
-    const int64_t visible = a.visible_keys(block);
-    first_batch_ = first_bit_ / kRandomWords;
-    int64_t next = first_batch_;
-    for (int64_t q = 0; q < block.count && visible > 0; ++q) {
-      const int64_t begin = first_bit_ + q * a.sizes.keys;
-      next = std::max(next, begin / kRandomWords);
-      for (; next * kRandomWords < begin + visible; ++next) {
-        kept_bits_[static_cast<size_t>(next - first_batch_)] =
-            keep_bits(a.start, next, a.threshold);
-      }
-    }
-  }
-
-  /// The bits of keys j ... j + keys - 1, as drop_tile wants them.
-  const uint32_t* kept(
-      const AttentionProblem<T>& a,
-      const QueryBlock& block,
-      int64_t j,
-      int64_t keys) {
-    const int64_t offset = first_bit_ - first_batch_ * kRandomWords + j;
-    for (int64_t word = 0; word * 32 < keys; ++word) {
-      for (int64_t q = 0; q < block.count; ++q) {
-        const int64_t bit = offset + q * a.sizes.keys + word * 32;
-        const uint64_t* const at = kept_bits_.data() + bit / 64;
-        const int shift = static_cast<int>(bit % 64);
-        kept_[word * kMaxLanes + q] = static_cast<uint32_t>(
-            shift == 0 ? at[0] : at[0] >> shift | at[1] << (64 - shift));
-      }
-    }
-    return kept_;
-  }
-
- private:
-  Tensor room_;
-
- public:
+  Tensor room;   // where all of these are
   T* q;          // [head_dim, lanes], scaled
   T* dy;         // [value_dim, lanes]
   T* scores;     // [keys, lanes]
   T* gradients;  // [keys, lanes]
-
- private:
-  std::vector<uint64_t> kept_bits_;  // a bit for each score of a block
-  int64_t first_bit_ = 0;            // the number of the first one in the draw
-  int64_t first_batch_ = 0;
-  alignas(64) uint32_t kept_[kForwardKeys / 32 * kMaxLanes] = {};
+  AttentionDropout dropout;
 };
 
 /// Applies what masks say, but is_causal, to the scores of query i for keys j

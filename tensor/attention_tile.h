@@ -15,7 +15,7 @@
 /// Tiles lie [keys, lanes], one query a lane: maxima and sums over the keys
 /// need no work across lanes, and neither k nor v has to be transposed. There
 /// are 16 or 32 lanes.
-namespace heed {
+namespace heed::detail {
 
 inline constexpr int64_t kTileLanes = 16;  // at a time
 inline constexpr int64_t kMaxLanes = 32;
@@ -60,8 +60,8 @@ void score_row(
       for (int64_t i = 0; i < left; ++i) {
         Vector even;
         Vector odd;
-        detail::interleave<0>(sums[i], sums[i + left], even, kAll);
-        detail::interleave<1>(sums[i], sums[i + left], odd, kAll);
+        interleave<0>(sums[i], sums[i + left], even, kAll);
+        interleave<1>(sums[i], sums[i + left], odd, kAll);
         sums[i] = even + odd;
       }
     }
@@ -236,4 +236,4 @@ void dot_rows(
   }
 }
 
-}  // namespace heed
+}  // namespace heed::detail

@@ -4,18 +4,21 @@
 #include <cstdint>
 
 #include "tensor/generator.h"
-#include "tensor/philox.h"
 
 namespace heed {
+
+/// Words of scratch that dropout_words needs for n elements.
+inline constexpr int64_t dropout_room(int64_t n) { return n + 131; }
+
+/// Words first ... first + n - 1 of a draw; somewhere in `room`.
+const uint32_t* dropout_words(
+    const GeneratorState& start, int64_t first, int64_t n, uint32_t* room);
 
 /// What dropout does to element i of a tensor, a function of i and of the state
 /// the draw began at: for kernels that are called through simd::call.
 template <typename T>
 class DropoutMask {
  public:
-  /// Words of scratch that n elements need.
-  static constexpr int64_t room_for(int64_t n) { return n + kBatch + 3; }
-
   /// p in [0, 1], and not drops_all(p).
   DropoutMask(const GeneratorState& start, double p)
       : start_(start),
@@ -23,16 +26,9 @@ class DropoutMask {
         scale_(static_cast<T>(1 / (1 - p))) {}
 
   /// Words that decide on elements first ... first + n - 1; somewhere in
-  /// `room`.
-  [[gnu::always_inline]] const uint32_t* draw(
-      int64_t first, int64_t n, uint32_t* room) const {
-    uint64_t block = start_.offset + static_cast<uint64_t>(first) / 4;
-    const int64_t skipped = first % 4;
-    for (int64_t done = 0; done < skipped + n; done += kBatch) {
-      philox_batch<kBlocks>(block, start_.seed, room + done);
-      block += kBlocks;
-    }
-    return room + skipped;
+  /// `room`, of dropout_room(n).
+  const uint32_t* draw(int64_t first, int64_t n, uint32_t* room) const {
+    return dropout_words(start_, first, n, room);
   }
 
   /// x / (1 - p), or 0 where the element is dropped.
@@ -41,9 +37,6 @@ class DropoutMask {
   }
 
  private:
-  static constexpr int kBlocks = 32;
-  static constexpr int64_t kBatch = 4 * kBlocks;
-
   GeneratorState start_;
   uint32_t lowest_kept_;
   T scale_;
@@ -60,7 +53,7 @@ template <typename T, typename F>
 [[gnu::always_inline]] inline void dropout_loop(
     const DropoutMask<T>& mask, T* y, int64_t begin, int64_t end, const F& f) {
   constexpr int64_t kChunk = 1024;
-  uint32_t room[DropoutMask<T>::room_for(kChunk)];
+  uint32_t room[dropout_room(kChunk)];
   for (; begin < end; begin += kChunk) {
     const int64_t n = std::min(kChunk, end - begin);
     const uint32_t* const words = mask.draw(begin, n, room);

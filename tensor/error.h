@@ -6,6 +6,16 @@
 
 namespace heed {
 
+namespace detail {
+
+template <typename Error>
+[[noreturn, gnu::cold, gnu::noinline]] void raise(
+    const std::ostringstream& message) {
+  throw Error(message.str());
+}
+
+}  // namespace detail
+
 /// Throws Error with the message "who: message", the message being the other
 /// arguments written one after the other:
 ///
@@ -13,13 +23,14 @@ namespace heed {
 ///
 /// std::invalid_argument (the default) is a caller's mistake, std::logic_error
 /// misuse of state, std::runtime_error trouble with the world outside.
+/// (Arguments go by value so that literals of all lengths are one type.)
 template <typename Error = std::invalid_argument, typename... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(
-    std::string_view who, const Args&... args) {
+    std::string_view who, Args... args) {
   std::ostringstream message;
   message << who << ": ";
   (message << ... << args);
-  throw Error(message.str());
+  detail::raise<Error>(message);
 }
 
 }  // namespace heed

@@ -144,7 +144,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
       "index_select",
       x,
       dim,
-      index.view_as(Shape(sizes), strides, index.storage_offset()));
+      index.as_strided(Shape(sizes), strides, index.storage_offset()));
 }
 
 Tensor scatter_add(

@@ -35,6 +35,21 @@ bool ends_with(const Shape& shape, const Shape& end) {
              end.begin(), end.end(), shape.begin() + shape.size() - end.size());
 }
 
+void check_normalized(
+    std::string_view who, const Tensor& x, const Shape& normalized) {
+  if (normalized.empty()) {
+    fail(who, "there must be a dimension to normalise, got none");
+  }
+  if (!ends_with(x.shape(), normalized)) {
+    fail(
+        who,
+        "x must end with the normalised shape ",
+        normalized,
+        ", got ",
+        x.shape());
+  }
+}
+
 template <typename T>
 struct PlainRows {
   const T* x;  // [rows, n]
@@ -58,17 +73,7 @@ void detail::check_layer_norm(
     const Tensor& bias,
     double eps) {
   check_defined(who, x);
-  if (normalized.empty()) {
-    fail(who, "there must be a dimension to normalise, got none");
-  }
-  if (!ends_with(x.shape(), normalized)) {
-    fail(
-        who,
-        "x must end with the normalised shape ",
-        normalized,
-        ", got ",
-        x.shape());
-  }
+  check_normalized(who, x, normalized);
   check_affine(who, "weight", weight, x, normalized);
   check_affine(who, "bias", bias, x, normalized);
   if (!(eps > 0)) {
@@ -81,23 +86,31 @@ void detail::check_layer_norm_backward(
     const Tensor& dy,
     const Tensor& x,
     const Shape& normalized,
+    const Tensor& weight,
     const Tensor& mean,
     const Tensor& rstd) {
   check_same_dtype(who, dy, x);
+  check_normalized(who, x, normalized);
+  check_affine(who, "weight", weight, x, normalized);
   check_defined(who, mean, "mean");
   check_defined(who, rstd, "rstd");
   if (dy.shape() != x.shape()) {
     fail(who, "dy must have the shape of x, ", x.shape(), ", got ", dy.shape());
   }
   const Shape per_row({layer_norm_rows(x, normalized)});
-  if (mean.shape() != per_row || rstd.shape() != per_row) {
+  if (mean.shape() != per_row || rstd.shape() != per_row ||
+      mean.dtype() != kFloat64 || rstd.dtype() != kFloat64) {
     fail(
         who,
-        "mean and rstd must have shape [rows] = ",
+        "mean and rstd must be float64 of shape [rows] = ",
         per_row,
         ", got ",
+        mean.dtype(),
+        " ",
         mean.shape(),
         " and ",
+        rstd.dtype(),
+        " ",
         rstd.shape());
   }
 }
@@ -156,7 +169,7 @@ LayerNormGradients layer_norm_backward(
     const Tensor& mean,
     const Tensor& rstd) {
   detail::check_layer_norm_backward(
-      "layer_norm_backward", dy, x, normalized, mean, rstd);
+      "layer_norm_backward", dy, x, normalized, weight, mean, rstd);
   return visit_floating("layer_norm", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const Tensor dense = x.contiguous();
     const PlainRows<T> rows{dense.data<T>(), normalized.numel()};

@@ -34,6 +34,7 @@ struct LayerNormForward {
   Tensor rstd;  ///< 1 / sqrt(var + eps) of each row, float64, [rows].
 };
 
+/// layer_norm and what its backward needs; throws as layer_norm.
 LayerNormForward layer_norm_forward(
     const Tensor& x,
     const Shape& normalized,
@@ -52,6 +53,10 @@ struct LayerNormGradients {
 ///
 ///     dx = rstd * (g - mean(g) - xhat * mean(g * xhat))
 ///     dweight = sum of dy * xhat over rows,  dbias = sum of dy over rows
+///
+/// Shape: dy and x [..., *normalized], weight [*normalized] or undefined, mean
+///        and rstd [rows] as from layer_norm_forward
+/// Throws std::invalid_argument unless the shapes and dtypes are those.
 LayerNormGradients layer_norm_backward(
     const Tensor& dy,
     const Tensor& x,

@@ -30,13 +30,14 @@ void check_layer_norm(
     const Tensor& bias,
     double eps);
 
-/// Throws std::invalid_argument in the name of `who` unless dy has the shape of
-/// x, and mean and rstd have one number a row.
+/// Throws std::invalid_argument in the name of `who` unless these are arguments
+/// of layer_norm_backward.
 void check_layer_norm_backward(
     std::string_view who,
     const Tensor& dy,
     const Tensor& x,
     const Shape& normalized,
+    const Tensor& weight,
     const Tensor& mean,
     const Tensor& rstd);
 
@@ -55,59 +56,74 @@ inline constexpr int64_t kNormCost = 2;  // simple operations an element
 /// of all blocks are then added up in float64.
 inline constexpr int64_t kNormBlock = 32;
 
-/// What a row is normalised to and by.
+/// What normalising rows of n numbers reads, besides them, and writes.
 template <typename T>
-struct NormTargets {
-  T* y;  // [rows, n]
-  double* mean;
-  double* rstd;
+struct NormForward {
+  int64_t n;
+  const T* weight;  // [n]
+  const T* bias;    // [n]
+  double eps;
+  T* y;          // [rows, n]
+  double* mean;  // [rows]
+  double* rstd;  // [rows]
 };
 
 template <typename T, typename Rows>
 inline void norm_rows(
     Rows rows,
     uint32_t* room,
-    const T* weight,
-    const T* bias,
-    int64_t n,
-    double eps,
+    NormForward<T> norm,
     int64_t begin,
-    int64_t end,
-    NormTargets<T> to) {
+    int64_t end) {
+  const int64_t n = norm.n;
   for (int64_t row = begin; row < end; ++row) {
-    T* const y = to.y + row * n;
+    T* const y = norm.y + row * n;
     const T* const x = rows.read(row, end, y, room);
-    const RowMoments moments = row_moments(x, n, eps);
-    layer_norm_row(x, weight, bias, moments, y, n);
-    to.mean[row] = moments.mean;
-    to.rstd[row] = moments.rstd;
+    const RowMoments moments = row_moments(x, n, norm.eps);
+    layer_norm_row(x, norm.weight, norm.bias, moments, y, n);
+    norm.mean[row] = moments.mean;
+    norm.rstd[row] = moments.rstd;
   }
 }
 
-/// Rows begin .. end - 1 of dx; their gradients of weight and bias to dweight
-/// and dbias [n].
+/// What backward of such rows reads and writes.
+template <typename T>
+struct NormBackward {
+  int64_t n;
+  int64_t rows;
+  const T* dy;         // [rows, n]
+  const T* weight;     // [n]
+  const double* mean;  // [rows]
+  const double* rstd;  // [rows]
+  T* dx;               // [rows, n]
+  T* dweight;          // [blocks, n]
+  T* dbias;            // [blocks, n]
+};
+
+/// The rows of one block: their dx, and the sums over them in dweight and
+/// dbias.
 template <typename T, typename Rows>
-inline void norm_rows_backward(
-    Rows rows,
-    uint32_t* room,
-    const T* dy,
-    const T* weight,
-    const double* mean,
-    const double* rstd,
-    int64_t n,
-    int64_t begin,
-    int64_t end,
-    T* dx,
-    T* dweight,
-    T* dbias) {
+inline void norm_block_backward(
+    Rows rows, uint32_t* room, NormBackward<T> norm, int64_t block) {
+  const int64_t n = norm.n;
+  T* const dweight = norm.dweight + block * n;
+  T* const dbias = norm.dbias + block * n;
   std::fill_n(dweight, n, T(0));
   std::fill_n(dbias, n, T(0));
-  for (int64_t row = begin; row < end; ++row) {
-    T* const to = dx + row * n;
-    const T* const x = rows.read(row, end, to, room);
+  const int64_t end = std::min((block + 1) * kNormBlock, norm.rows);
+  for (int64_t row = block * kNormBlock; row < end; ++row) {
+    T* const dx = norm.dx + row * n;
+    const T* const x = rows.read(row, end, dx, room);
     layer_norm_backward_row(
-        dy + row * n, x, weight, {mean[row], rstd[row]}, to, dweight, dbias, n);
-    rows.write(row, to);
+        norm.dy + row * n,
+        x,
+        norm.weight,
+        {norm.mean[row], norm.rstd[row]},
+        dx,
+        dweight,
+        dbias,
+        n);
+    rows.write(row, dx);
   }
 }
 
@@ -128,17 +144,18 @@ LayerNormForward normalize_rows(
       Tensor(x.shape(), x.dtype()),
       Tensor({count}, kFloat64),
       Tensor({count}, kFloat64)};
-  const T* const w = scale.data<T>();
-  const T* const b = shift.data<T>();
-  const NormTargets<T> to{
-      result.y.mutable_data<T>(),
-      result.mean.mutable_data<double>(),
-      result.rstd.mutable_data<double>()};
+  const NormForward<T> norm{
+      .n = n,
+      .weight = scale.data<T>(),
+      .bias = shift.data<T>(),
+      .eps = eps,
+      .y = result.y.mutable_data<T>(),
+      .mean = result.mean.mutable_data<double>(),
+      .rstd = result.rstd.mutable_data<double>()};
   heed::parallel_for(
       count, grain_for(n * kNormCost), [&](int64_t begin, int64_t end) {
         const std::unique_ptr<uint32_t[]> room(new uint32_t[rows.room()]);
-        simd::call<norm_rows<T, Rows>>(
-            rows, room.get(), w, b, n, eps, begin, end, to);
+        simd::call<norm_rows<T, Rows>>(rows, room.get(), norm, begin, end);
       });
   return result;
 }
@@ -159,32 +176,26 @@ LayerNormGradients normalize_rows_backward(
   Tensor dx(dy.shape(), dy.dtype());
   const Tensor dense_dy = dy.contiguous();
   const Tensor scale = layer_norm_parameter(weight, normalized, 1, dy.dtype());
-  const T* const g = dense_dy.data<T>();
-  const T* const w = scale.data<T>();
-  const double* const m = mean.data<double>();
-  const double* const r = rstd.data<double>();
-  T* const to = dx.mutable_data<T>();
+  const Tensor dense_mean = mean.contiguous();
+  const Tensor dense_rstd = rstd.contiguous();
   T* const dweight = parts.mutable_data<T>();
-  T* const dbias = dweight + blocks * n;
+  const NormBackward<T> norm{
+      .n = n,
+      .rows = count,
+      .dy = dense_dy.data<T>(),
+      .weight = scale.data<T>(),
+      .mean = dense_mean.data<double>(),
+      .rstd = dense_rstd.data<double>(),
+      .dx = dx.mutable_data<T>(),
+      .dweight = dweight,
+      .dbias = dweight + blocks * n};
   heed::parallel_for(
       blocks,
       grain_for(kNormBlock * n * kNormCost),
       [&](int64_t i, int64_t end) {
         const std::unique_ptr<uint32_t[]> room(new uint32_t[rows.room()]);
         for (; i < end; ++i) {
-          simd::call<norm_rows_backward<T, Rows>>(
-              rows,
-              room.get(),
-              g,
-              w,
-              m,
-              r,
-              n,
-              i * kNormBlock,
-              std::min((i + 1) * kNormBlock, count),
-              to,
-              dweight + i * n,
-              dbias + i * n);
+          simd::call<norm_block_backward<T, Rows>>(rows, room.get(), norm, i);
         }
       });
   const Tensor sums = sum(parts, 1);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "tensor/own_count.h"
 #include "tensor/per_thread.h"
 
 namespace heed {

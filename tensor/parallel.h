@@ -19,9 +19,6 @@ void set_num_threads(int n);
 /// among threads costs little beside the work. At least 1.
 int64_t grain_for(int64_t cost_per_item);
 
-/// True inside a parallel_for that was shared out among threads.
-bool in_parallel();
-
 namespace detail {
 using Piece = void (*)(const void* f, int64_t begin, int64_t end);
 void parallel_for(int64_t n, int64_t grain, Piece piece, const void* f);

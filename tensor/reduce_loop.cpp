@@ -57,6 +57,21 @@ std::optional<ReduceWindow> reduce_window(
       outer->size, count->size, inner->size, outer->stride, count->stride};
 }
 
+ReduceSource::ReduceSource(const Tensor& x, int64_t first, int64_t last)
+    : elements(x) {
+  Dims run;
+  for (int64_t d = first; d < last; ++d) {
+    run.push_back(d);
+  }
+  reduced = reduced_shape(x.shape(), run, /*keepdim=*/true);
+  std::optional<ReduceWindow> found = reduce_window(x, first, last);
+  if (!found) {
+    elements = x.contiguous();
+    found = reduce_window(elements, first, last);
+  }
+  window = *found;
+}
+
 Dims memory_order(const Tensor& x) {
   std::array<int64_t, kMaxRank> order{};
   for (int64_t d = 0; d < x.dim(); ++d) {

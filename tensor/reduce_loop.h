@@ -20,6 +20,7 @@ namespace heed {
 //     Acc step(Acc, In, int64_t i) const; takes in element i
 //     Acc merge(Acc, Acc) const;          of an earlier and a later part
 //     Out finish(Acc) const;
+//     static constexpr bool kMergesItself; optional: whether step is merge
 //
 // Work is cut into blocks by size alone and merged in a fixed order, so the
 // bits of a result do not depend on the number of threads. float32 is reduced
@@ -40,6 +41,15 @@ struct ReduceWindow {
 std::optional<ReduceWindow> reduce_window(
     const Tensor& x, int64_t first, int64_t last);
 
+/// What reduces x, or a copy of it, over dimensions first .. last - 1.
+struct ReduceSource {
+  ReduceSource(const Tensor& x, int64_t first, int64_t last);
+
+  Tensor elements;
+  ReduceWindow window;
+  Shape reduced;  ///< That of x, with those dimensions of size 1.
+};
+
 /// The dimensions of x, outermost in memory first.
 Dims memory_order(const Tensor& x);
 
@@ -57,6 +67,7 @@ struct MergeOp {
   using In = typename Op::Acc;
   using Acc = typename Op::Acc;
   using Out = typename Op::Out;
+  static constexpr bool kMergesItself = true;
   Acc start() const { return op.start(); }
   Acc step(Acc a, In b, int64_t) const { return op.merge(a, b); }
   Acc merge(Acc a, Acc b) const { return op.merge(a, b); }
@@ -66,12 +77,12 @@ struct MergeOp {
 };
 
 template <typename Op>
-MergeOp<Op> merging(const Op& op) {
-  return {op};
-}
-template <typename Op>
-MergeOp<Op> merging(const MergeOp<Op>& op) {
-  return op;
+auto merging(const Op& op) {
+  if constexpr (requires { requires Op::kMergesItself; }) {
+    return op;
+  } else {
+    return MergeOp<Op>{op};
+  }
 }
 
 /// Where results go: one of the two is null.
@@ -239,23 +250,16 @@ void reduce_window_into(
 template <bool kFinish, typename Op>
 Tensor reduce_run(const Op& op, const Tensor& x, int64_t first, int64_t last) {
   using Out = std::conditional_t<kFinish, typename Op::Out, typename Op::Acc>;
-  Dims run;
-  for (int64_t d = first; d < last; ++d) {
-    run.push_back(d);
-  }
-  Tensor y(reduced_shape(x.shape(), run, true), dtype_of<Out>);
-  std::optional<ReduceWindow> window = reduce_window(x, first, last);
-  const Tensor dense = window ? x : x.contiguous();
-  if (!window) {
-    window = reduce_window(dense, first, last);
-  }
+  const ReduceSource source(x, first, last);
+  Tensor y(source.reduced, dtype_of<Out>);
   ReduceTarget<Op> target{};
   if constexpr (kFinish) {
     target.finished = y.mutable_data<Out>();
   } else {
     target.running = y.mutable_data<Out>();
   }
-  reduce_window_into(op, dense.data<typename Op::In>(), *window, target);
+  reduce_window_into(
+      op, source.elements.data<typename Op::In>(), source.window, target);
   return y;
 }
 

@@ -24,6 +24,7 @@ struct Sum {
   using In = T;
   using Acc = SumOf<T>;
   using Out = std::conditional_t<std::is_same_v<T, bool>, int64_t, T>;
+  static constexpr bool kMergesItself = std::is_same_v<In, Acc>;
   // -0 + x is x, whatever x; and unlike 0 it is no call of memset.
   Acc start() const { return -Acc(0); }
   Acc step(Acc a, In x, int64_t) const { return merge(a, static_cast<Acc>(x)); }
@@ -93,6 +94,7 @@ struct Extreme {
   using In = T;
   using Acc = T;
   using Out = T;
+  static constexpr bool kMergesItself = true;
   T start() const { return Order::template kLeast<T>; }
   T step(T a, T x, int64_t) const { return merge(a, x); }
   T merge(T a, T b) const { return Order::better(a, b) ? b : a; }
@@ -128,6 +130,7 @@ struct Any {
   using In = bool;
   using Acc = bool;
   using Out = bool;
+  static constexpr bool kMergesItself = true;
   bool start() const { return false; }
   bool step(bool a, bool x, int64_t) const { return a | x; }
   bool merge(bool a, bool b) const { return a | b; }
@@ -138,6 +141,7 @@ struct All {
   using In = bool;
   using Acc = bool;
   using Out = bool;
+  static constexpr bool kMergesItself = true;
   bool start() const { return true; }
   bool step(bool a, bool x, int64_t) const { return a & x; }
   bool merge(bool a, bool b) const { return a & b; }

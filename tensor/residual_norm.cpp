@@ -26,9 +26,7 @@ class ResidualRows {
         n_(n),
         group_(std::max<int64_t>(1, kGroup / std::max<int64_t>(n, 1))) {}
 
-  int64_t room() const {
-    return drops_ ? DropoutMask<T>::room_for(group_ * n_) : 0;
-  }
+  int64_t room() const { return drops_ ? dropout_room(group_ * n_) : 0; }
 
   [[gnu::always_inline]] const T* read(
       int64_t row, int64_t end, T* to, uint32_t* room) {
@@ -130,7 +128,8 @@ ResidualNormGradients residual_norm_backward(
     const Tensor& rstd) {
   constexpr const char* kWho = "residual_norm_backward";
   check_add_dropout(kWho, x, branch, draw.p);
-  detail::check_layer_norm_backward(kWho, dy, x, normalized, mean, rstd);
+  detail::check_layer_norm_backward(
+      kWho, dy, x, normalized, weight, mean, rstd);
   if (drops_all(draw.p)) {
     const LayerNormGradients g =
         layer_norm_backward(dy, x, normalized, weight, mean, rstd);

@@ -23,6 +23,7 @@ Tensor residual_norm(
     const Tensor& bias,
     double eps = 1e-5);
 
+/// residual_norm and what its backward needs; throws as residual_norm.
 LayerNormForward residual_norm_forward(
     const Tensor& x,
     const Tensor& branch,
@@ -41,6 +42,10 @@ struct ResidualNormGradients {
 
 /// The gradients of residual_norm in one pass: those of layer_norm at
 /// x + dropout(branch), which is added up again.
+///
+/// Shape: dy, x and branch [..., *normalized], weight [*normalized] or
+///        undefined, mean and rstd [rows] as from residual_norm_forward
+/// Throws std::invalid_argument unless the shapes and dtypes are those.
 ResidualNormGradients residual_norm_backward(
     const Tensor& dy,
     const Tensor& x,

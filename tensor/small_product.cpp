@@ -103,17 +103,17 @@ template <typename T, int kBytes, int kMaxRows>
     for (int64_t row = 0; row < p.m; row += kMaxRows) {
       const int64_t rows = std::min<int64_t>(kMaxRows, p.m - row);
       const SmallProduct<T> part{
-          rows,
-          kLanes,
-          depth,
-          p.a + row * p.a_row + done * p.a_column,
-          p.a_row,
-          p.a_column,
-          b,
-          kLanes,
-          c,
-          kLanes,
-          add};
+          .m = rows,
+          .n = kLanes,
+          .k = depth,
+          .a = p.a + row * p.a_row + done * p.a_column,
+          .a_row = p.a_row,
+          .a_column = p.a_column,
+          .b = b,
+          .b_row = kLanes,
+          .c = c,
+          .c_row = kLanes,
+          .add = add};
       T* const out = p.c + row * p.c_row + column;
       for (int64_t i = 0; add && i < rows; ++i) {
         std::copy_n(out + i * p.c_row, columns, c + i * kLanes);

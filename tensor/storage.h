@@ -31,6 +31,12 @@ class Storage {
   std::byte* data() const {
     return reinterpret_cast<std::byte*>(block_) + sizeof(Block);
   }
+  /// The room there is for elements.
+  int64_t bytes() const {
+    return block_ == nullptr
+               ? 0
+               : static_cast<int64_t>(block_->bytes - sizeof(Block));
+  }
   /// How many tensors hold this storage; 0 for none at all.
   uint32_t use_count() const {
     return block_ == nullptr

@@ -63,13 +63,25 @@ bool Tensor::is_contiguous() const {
 }
 
 bool Tensor::has_internal_overlap() const {
-  if (numel() <= 1) {
+  if (numel() <= 1 || is_contiguous()) {
     return false;
   }
+  // From the smallest stride on: a step must lead beyond what the dimensions
+  // before it reach. Windows that interlace count as overlapping, too.
+  Dims order;
   for (int64_t i = 0; i < dim(); ++i) {
-    if (strides_[i] == 0 && shape_[i] > 1) {
+    int64_t at = 0;
+    while (at < order.size() && strides_[order[at]] <= strides_[i]) {
+      ++at;
+    }
+    order.insert(at, i);
+  }
+  int64_t reach = 0;
+  for (const int64_t i : order) {
+    if (shape_[i] > 1 && strides_[i] <= reach) {
       return true;
     }
+    reach += (shape_[i] - 1) * strides_[i];
   }
   return false;
 }

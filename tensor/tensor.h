@@ -106,6 +106,9 @@ class Tensor {
   Tensor squeeze() const;
   /// Adds a dimension of size 1 before `dim`, which may be dim().
   Tensor unsqueeze(int64_t dim) const;
+  /// Any window on the storage that lies within it; strides >= 0.
+  Tensor as_strided(
+      const Shape& shape, const Dims& strides, int64_t storage_offset) const;
 
   // Writes. `other` broadcasts to this shape and has this dtype. Reading and
   // writing overlapping memory gives the right answer. All throw
@@ -137,16 +140,15 @@ class Tensor {
   }
   /// Whether no other tensor refers to this storage.
   bool is_unique() const { return storage_.use_count() == 1; }
-  /// Whether different indices may lead to the same element (expand()).
+  /// Whether different indices may lead to the same element, as after expand().
   bool has_internal_overlap() const;
   /// Elements between the start of the storage and the first element.
   int64_t storage_offset() const { return offset_; }
-  /// Another window on the same storage. The window must lie within it: this
-  /// is the base of all views and checks nothing.
-  Tensor view_as(
-      const Shape& shape, const Dims& strides, int64_t storage_offset) const;
 
  private:
+  /// As as_strided(), of a window that is known to fit.
+  Tensor window(
+      const Shape& shape, const Dims& strides, int64_t storage_offset) const;
   void check_type(DType wanted) const {
     if (dtype_ != wanted || !defined()) {
       fail_type(wanted);

@@ -64,16 +64,16 @@ void multiply_thin(const Gemm<T>& p) {
           const int64_t n = std::min(kPanel, p.n - first);
           for (int64_t done = 0; done < p.k; done += kDepth) {
             multiply(SmallProduct<T>{
-                n,
-                lanes,
-                std::min(kDepth, p.k - done),
-                p.b + first * p.ldb + done,
-                p.ldb,
-                1,
-                a + done * lanes,
-                lanes,
-                y,
-                lanes});
+                .m = n,
+                .n = lanes,
+                .k = std::min(kDepth, p.k - done),
+                .a = p.b + first * p.ldb + done,
+                .a_row = p.ldb,
+                .a_column = 1,
+                .b = a + done * lanes,
+                .b_row = lanes,
+                .c = y,
+                .c_row = lanes});
             simd::call<add_transposed<T>>(
                 static_cast<const T*>(y),
                 lanes,

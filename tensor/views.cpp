@@ -43,7 +43,7 @@ bool strides_for(const Tensor& x, const Shape& shape, Dims& strides) {
 
 }  // namespace
 
-Tensor Tensor::view_as(
+Tensor Tensor::window(
     const Shape& shape, const Dims& strides, int64_t storage_offset) const {
   Tensor view;
   view.storage_ = storage_;
@@ -52,6 +52,33 @@ Tensor Tensor::view_as(
   view.strides_ = strides;
   view.dtype_ = dtype_;
   return view;
+}
+
+Tensor Tensor::as_strided(
+    const Shape& shape, const Dims& strides, int64_t storage_offset) const {
+  check_defined("as_strided", *this, "the tensor");
+  bool fits = shape.size() == strides.size() && storage_offset >= 0;
+  int64_t last = storage_offset;  // the window's last element
+  for (int64_t d = 0; fits && d < shape.size(); ++d) {
+    int64_t reach = 0;
+    fits = strides[d] >= 0 &&
+           !__builtin_mul_overflow(shape[d] - 1, strides[d], &reach) &&
+           !__builtin_add_overflow(last, reach, &last);
+  }
+  const int64_t room = storage_.bytes() / itemsize(dtype_);
+  if (!fits || (shape.numel() > 0 && last >= room)) {
+    fail(
+        "as_strided",
+        "the window must lie within the storage of ",
+        room,
+        " elements, got shape ",
+        shape,
+        ", strides ",
+        strides,
+        " and offset ",
+        storage_offset);
+  }
+  return window(shape, strides, storage_offset);
 }
 
 Tensor Tensor::reshape(const Dims& shape) const {
@@ -92,10 +119,10 @@ Tensor Tensor::reshape(const Dims& shape) const {
   }
   Dims strides;
   if (strides_for(*this, target, strides)) {
-    return view_as(target, strides, offset_);
+    return window(target, strides, offset_);
   }
   const Tensor dense = clone();
-  return dense.view_as(target, contiguous_strides(target), 0);
+  return dense.window(target, contiguous_strides(target), 0);
 }
 
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
@@ -131,7 +158,7 @@ Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const {
   Dims strides = strides_;
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
-  return view_as(Shape(sizes), strides, offset_);
+  return window(Shape(sizes), strides, offset_);
 }
 
 Tensor Tensor::permute(const Dims& dims) const {
@@ -152,7 +179,7 @@ Tensor Tensor::permute(const Dims& dims) const {
     sizes.push_back(shape_[d]);
     strides.push_back(strides_[d]);
   }
-  return view_as(Shape(sizes), strides, offset_);
+  return window(Shape(sizes), strides, offset_);
 }
 
 Tensor Tensor::slice(
@@ -171,7 +198,7 @@ Tensor Tensor::slice(
   sizes[dim] = length / step + (length % step != 0);
   // A step beyond the end leaves one element, whose stride nobody follows.
   strides[dim] = sizes[dim] > 1 ? strides_[dim] * step : strides_[dim];
-  return view_as(Shape(sizes), strides, offset_ + start * strides_[dim]);
+  return window(Shape(sizes), strides, offset_ + start * strides_[dim]);
 }
 
 Tensor Tensor::select(int64_t dim, int64_t index) const {
@@ -197,7 +224,7 @@ Tensor Tensor::select(int64_t dim, int64_t index) const {
   Dims strides = strides_;
   sizes.erase(dim);
   strides.erase(dim);
-  return view_as(Shape(sizes), strides, offset_ + index * strides_[dim]);
+  return window(Shape(sizes), strides, offset_ + index * strides_[dim]);
 }
 
 Tensor Tensor::expand(const Dims& shape) const {
@@ -218,7 +245,7 @@ Tensor Tensor::expand(const Dims& shape) const {
   if (!fits) {
     fail("expand", "sizes of 1 may grow, got ", shape, " for shape ", shape_);
   }
-  return view_as(Shape(sizes), strides, offset_);
+  return window(Shape(sizes), strides, offset_);
 }
 
 Tensor Tensor::squeeze(int64_t dim) const {
@@ -247,7 +274,7 @@ Tensor Tensor::unsqueeze(int64_t dim) const {
   sizes.insert(dim, 1);
   strides.insert(
       dim, dim < this->dim() ? strides_[dim] * shape_[dim] : int64_t{1});
-  return view_as(Shape(sizes), strides, offset_);
+  return window(Shape(sizes), strides, offset_);
 }
 
 }  // namespace heed

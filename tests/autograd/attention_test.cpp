@@ -380,3 +380,20 @@ TEST_CASE("attention: options that do not fit are errors") {
   refuses({.dropout = -0.1}, "attention: dropout must be in [0, 1], got -0.1");
   refuses({.dropout = kNan}, "attention: dropout must be in [0, 1], got nan");
 }
+
+TEST_CASE("attention_backward: rows that are not forward's are an error") {
+  const Tensor q = ones({2, 3, 4, 5});
+  Tensor y(q.shape(), kFloat32);
+  const Tensor rows = attention_forward(q, q, q, {}, y);
+  Tensor dq(q.shape(), kFloat32);
+  Tensor dk(q.shape(), kFloat32);
+  Tensor dv(q.shape(), kFloat32);
+  CHECK_THROWS_WITH_AS(
+      attention_backward(q, q, q, q, y, rows[0], {}, dq, dk, dv),
+      "attention: rows must be what attention_forward returned, float32 [2, 2, "
+      "3, 4], got float32 [2, 3, 4]",
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      attention_backward(q, q, q, q, y, Tensor(), {}, dq, dk, dv),
+      std::invalid_argument);
+}

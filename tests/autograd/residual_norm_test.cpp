@@ -38,10 +38,12 @@ TEST_CASE("residual_norm: what layer_norm of x + dropout(branch) is") {
   struct Case {
     Shape shape, normalized;
   };
-  for (const auto& [shape, normalized] :
+  for (const Case& sizes :
        {Case{{70, 5}, {5}},
         Case{{70, 6, 7}, {6, 7}},
         Case{{70, 1500}, {1500}}}) {
+    const Shape& shape = sizes.shape;
+    const Shape& normalized = sizes.normalized;
     for (const double p : {0.0, 0.3, 1.0}) {
       CAPTURE(shape);
       CAPTURE(p);

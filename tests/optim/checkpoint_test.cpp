@@ -75,7 +75,9 @@ class Training {
         every_text.c_str(),
         nullptr};
     std::array<int, 2> ends;
-    REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+    REQUIRE(pipe(ends.data()) == 0);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     process_ = fork();
     if (process_ == 0) {
       rlimit limit;
@@ -237,7 +239,7 @@ TEST_CASE("checkpoint: a run killed a hundred times is the uninterrupted one") {
       Training training(path, 1'000'000, 1);
       REQUIRE(!training.line().empty());
       if (while_saving) {
-        while (!fs::exists(path + ".tmp")) {
+        for (int i = 0; i < 100'000 && !fs::exists(path + ".tmp"); ++i) {
         }
         delay /= 10;
       }

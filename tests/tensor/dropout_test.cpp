@@ -87,16 +87,14 @@ TEST_CASE_TEMPLATE(
 TEST_CASE("dropout mask: words of any stretch are those of the whole draw") {
   const GeneratorState start{5, 77};
   const DropoutMask<float> mask(start, 0.3);
-  std::vector<uint32_t> all(DropoutMask<float>::room_for(1000));
+  std::vector<uint32_t> all(dropout_room(1000));
   const uint32_t* const words = mask.draw(0, 1000, all.data());
-  std::vector<uint32_t> room(DropoutMask<float>::room_for(150));
+  std::vector<uint32_t> room(dropout_room(150));
   for (const int64_t first : {0, 1, 2, 3, 64, 129, 850}) {
     for (const int64_t n : {0, 1, 5, 128, 150}) {
       const uint32_t* const some = mask.draw(first, n, room.data());
       CHECK(std::equal(some, some + n, words + first));
-      CHECK(
-          some - room.data() + n <=
-          static_cast<int64_t>(DropoutMask<float>::room_for(n)));
+      CHECK(some - room.data() + n <= static_cast<int64_t>(dropout_room(n)));
     }
   }
 }

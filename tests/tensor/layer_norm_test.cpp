@@ -206,4 +206,18 @@ TEST_CASE("layer_norm_backward: shapes that are not the forward's throw") {
       layer_norm_backward(
           x, x, {4}, Tensor(), forward.mean.slice(0, 0, 2), forward.rstd),
       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      layer_norm_backward(x, x, {4}, ones({5}), forward.mean, forward.rstd),
+      "layer_norm_backward: weight must have shape [4], got [5]",
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      layer_norm_backward(x, x, {2}, Tensor(), forward.mean, forward.rstd),
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      layer_norm_backward(x, x, {}, Tensor(), forward.mean, forward.rstd),
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      layer_norm_backward(
+          x, x, {4}, Tensor(), forward.mean.to(kFloat32), forward.rstd),
+      std::invalid_argument);
 }

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "tensor/own_count.h"
+
 using namespace heed;
 
 namespace {

@@ -210,8 +210,8 @@ TEST_CASE(
     for (int64_t d = 0; d < x.dim(); ++d) {
       CAPTURE(x.shape());
       CAPTURE(d);
+      const auto groups = folds(x, d);
       const auto close = [&](const Tensor& y, auto f) {
-        const auto groups = folds(x, d);
         const auto values = y.to_vector<double>();
         REQUIRE(values.size() == groups.size());
         double worst = 0;

@@ -205,6 +205,36 @@ TEST_CASE("squeeze and unsqueeze: dimensions of size 1") {
   CHECK_THROWS_AS(x.squeeze(4), std::invalid_argument);
 }
 
+TEST_CASE("as_strided: windows on the storage, overlapping ones to be read") {
+  const Tensor x = counting({12});
+  const Tensor part = x.as_strided({2, 2}, {4, 1}, 3);
+  CHECK(equal(part, tensor({{3, 4}, {7, 8}})));
+  CHECK(part.shares_storage(x));
+  CHECK(!part.has_internal_overlap());
+  CHECK(!x.reshape({2, 3, 2}).permute({2, 0, 1}).has_internal_overlap());
+  Tensor windows = x.as_strided({3, 2}, {1, 1}, 0);
+  CHECK(equal(windows, tensor({{0, 1}, {1, 2}, {2, 3}})));
+  CHECK(windows.has_internal_overlap());
+  CHECK_THROWS_AS(windows.fill_(5), std::invalid_argument);
+  CHECK(x.as_strided({0, 9}, {100, 100}, 12).numel() == 0);
+}
+
+TEST_CASE("as_strided: no window reaches beyond the storage") {
+  const Tensor x = counting({12});
+  CHECK(x.as_strided({2}, {11}, 0)[1].item<int64_t>() == 11);
+  CHECK_THROWS_WITH_AS(
+      x.as_strided({2}, {11}, 1),
+      "as_strided: the window must lie within the storage of 12 elements, got "
+      "shape [2], strides [11] and offset 1",
+      std::invalid_argument);
+  constexpr int64_t kFar = int64_t{1} << 62;
+  CHECK_THROWS_AS(x.as_strided({4}, {kFar}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(x.as_strided({2, 2}, {1}, 0), std::invalid_argument);
+  CHECK_THROWS_AS(x.as_strided({2}, {-1}, 1), std::invalid_argument);
+  CHECK_THROWS_AS(x.as_strided({2}, {1}, -1), std::invalid_argument);
+  CHECK_THROWS_AS(Tensor().as_strided({}, {}, 0), std::invalid_argument);
+}
+
 TEST_CASE("views: eight dimensions and no more") {
   const Tensor x = counting({1, 2, 1, 2, 1, 2, 1, 2});
   CHECK(x.clone().dim() == 8);
