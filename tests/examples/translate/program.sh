@@ -17,11 +17,11 @@ fail() {
 }
 
 # A run killed at any moment goes on to the same bits.
-brief="--steps 120 --eval-every 20 --keep 2 --dropout 0.1 --goal 0 --seed 3"
+brief="--eval-every 20 --keep 2 --dropout 0.1 --goal 0 --seed 3"
 # shellcheck disable=SC2086  # several words
-"$program" train --model whole $brief >whole.log
+"$program" train --model whole $brief --steps 120 >whole.log
 # shellcheck disable=SC2086
-"$program" train --model parts $brief >parts.log &
+"$program" train --model parts $brief --steps 120 >parts.log &
 training=$!
 waited=0
 until [ -f parts/checkpoint.safetensors ]; do
