@@ -32,7 +32,7 @@ TEST_CASE("parse_training: the preset is where the other options start") {
   CHECK(parse_words({"--d-model", "32", "--preset", "multi30k"}, s).go_on);
   CHECK(s.architecture.d_model == 32);
   CHECK(s.architecture.encoder_layers == 4);
-  CHECK(s.lr == 5e-3);
+  CHECK(s.lr == 3e-3);
   CHECK(parse_words({"--src", "a", "--tgt", "b"}, s).go_on);
   CHECK(s.preset == "small");
   CHECK(s.goal == 0);
