@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"optim", {"tensor", "autograd", "optim"}},
     {"examples", {"heed.h", "tensor", "autograd", "nn", "optim", "examples"}},
     {"bench", {"heed.h", "tensor", "autograd", "nn", "optim", "bench"}},
-    {"tests", {"heed.h", "tensor", "autograd", "nn", "optim", "tests"}},
+    {"tests",
+     {"heed.h", "tensor", "autograd", "nn", "optim", "examples", "tests"}},
 };
 
 bool is_library(const std::string& folder) {
