@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
@@ -10,6 +9,7 @@
 #include "autograd/softmax.h"
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
+#include "tensor/reduction.h"
 
 namespace heed {
 namespace {
@@ -37,31 +37,33 @@ Variable cross_entropy(
     const Variable& logits,
     const Tensor& targets,
     const CrossEntropyOptions& options) {
-  CrossEntropyForward forward =
+  if (!grad_enabled() || !logits.requires_grad()) {
+    return cross_entropy(logits.value(), targets, options);
+  }
+  const auto [loss, dlogits, counted] =
       cross_entropy_forward(logits.value(), targets, options);
-  const Tensor loss = std::exchange(forward.loss, Tensor());
   return record(
       "cross_entropy",
       loss,
       {{logits,
-        [logits = saved(logits), targets = saved(targets), forward, options](
-            const Variable& dy) -> Variable {
-          // dlogits = dy * (softmax(logits) * sum(q) - q)
-          const Tensor& x = logits.get().value();
+        [logits = saved(logits),
+         targets = saved(targets),
+         dlogits = saved(dlogits),
+         divisor = options.reduction == Reduction::mean
+                       ? static_cast<double>(std::max<int64_t>(1, counted))
+                       : 1.0,
+         options](const Variable& dy) -> Variable {
           if (!grad_enabled()) {
             return cross_entropy_backward(
-                dy.value(), x, targets, forward, options);
+                dy.value(), dlogits, targets, options);
           }
+          // dlogits = dy * (softmax(logits) * sum(q) - q)
+          const Tensor& x = logits.get().value();
           const Tensor ignored =
               eq(targets, options.ignore_index).unsqueeze(-1);
-          const Tensor mass =
-              forward.rows.select(1, 2).reshape(ignored.shape());
           const Tensor q = target_distribution(x, targets, options);
+          const Tensor mass = sum(q, {-1}, true);
           const Variable p = softmax(masked_fill(logits, ignored, 0), -1);
-          const double divisor =
-              options.reduction == Reduction::mean
-                  ? static_cast<double>(std::max<int64_t>(1, forward.counted))
-                  : 1.0;
           const Variable each =
               options.reduction == Reduction::none ? dy.unsqueeze(-1) : dy;
           return each / divisor * (p * mass - q);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/creation.h"
 #include "tensor/lanes.h"
 #include "tensor/parallel.h"
 #include "tensor/reduction.h"
@@ -15,13 +14,12 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kCost = 4;   // simple operations an element
-constexpr int64_t kStats = 3;  // numbers kept of each row
+constexpr int64_t kCost = 4;  // simple operations an element
 
-// Rows of logits and their targets.
+// Rows of numbers, one for each class, and their targets.
 template <typename T>
 struct Rows {
-  const T* logits;  // [rows, n]
+  const T* x;  // [rows, n]
   const int64_t* targets;
   int64_t n;
   int64_t ignore_index;
@@ -33,112 +31,191 @@ template <typename T>
   return logit != -std::numeric_limits<T>::infinity();
 }
 
-// -sum(q * log softmax(x)); log softmax(x)_j = (x_j - most) - log_total, where
-// most may be too large for log_total to be added to it.
+// What a row's loss and its gradient are made of.
 template <typename T>
-[[gnu::always_inline]] inline double loss_row(
-    const T* x, int64_t n, int64_t target, double smoothing, T* stats) {
+struct RowSums {
+  T most;           // the largest logit
+  double total;     // sum(exp(x - most))
+  double distance;  // sum(most - x) over allowed classes, if smoothing asks
+  double count;     // of allowed classes, likewise
+};
+
+// Writes exp(x - most) to `exps` if kKeeps.
+template <bool kKeeps, typename T>
+[[gnu::always_inline]] inline RowSums<T> sum_row(
+    const T* x, int64_t n, double smoothing, T* exps) {
   const T most = lane_max(x, n);
-  double total = 0;
-  double distance = 0;  // sum of most - x over allowed classes
-  double count = 0;     // of those
-  if (smoothing > 0) {
-    const auto sums =
-        lane_sums<T, 3>(n, [=](int64_t i, T& exps, T& below, T& counted) {
-          const T d = x[i] - most;
-          exps += vector_math::exp(d);
-          below -= allowed(x[i]) ? d : T(0);
-          counted += allowed(x[i]) ? T(1) : T(0);
-        });
-    total = sums[0];
-    distance = sums[1];
-    count = sums[2];
-  } else {
-    total =
-        lane_sum(n, [=](int64_t i) { return vector_math::exp(x[i] - most); });
+  const auto [total, distance] =
+      lane_sums<T, 2>(n, [=](int64_t i, T& sum, T& below) {
+        const T d = x[i] - most;
+        const T e = vector_math::exp(d);
+        if constexpr (kKeeps) {
+          exps[i] = e;
+        }
+        sum += e;
+        below -= d;
+      });
+  if (smoothing == 0 || std::isfinite(distance)) {
+    return {most, total, distance, static_cast<double>(n)};
   }
-  const double log_total = std::log(total);
+  const auto [allowed_distance, count] =
+      lane_sums<T, 2>(n, [=](int64_t i, T& below, T& counted) {
+        below += allowed(x[i]) ? most - x[i] : T(0);
+        counted += allowed(x[i]) ? T(1) : T(0);
+      });
+  return {most, total, allowed_distance, count};
+}
+
+// -sum(q * log softmax(x)); log softmax(x)_j = (x_j - most) - log(total), where
+// most may be too large for log(total) to be added to it.
+template <typename T>
+[[gnu::always_inline]] inline double loss_of(
+    const RowSums<T>& sums, T x_target, int64_t n, double smoothing) {
+  const double log_total = std::log(sums.total);
   double loss = 0;
-  double mass = 1;
   if (smoothing < 1) {
     loss = (1 - smoothing) *
-           ((static_cast<double>(most) - static_cast<double>(x[target])) +
+           ((static_cast<double>(sums.most) - static_cast<double>(x_target)) +
             log_total);
   }
   if (smoothing > 0) {
-    const double share = smoothing / static_cast<double>(n);
-    loss += share * (distance + count * log_total);
-    mass = 1 - smoothing + share * count;
+    loss += smoothing / static_cast<double>(n) *
+            (sums.distance + sums.count * log_total);
   }
-  stats[0] = most;
-  stats[1] = static_cast<T>(log_total);
-  stats[2] = static_cast<T>(mass);
   return loss;
 }
 
+// dx = scale * (softmax(x) * sum(q) - q), where dx holds exp(x - most).
 template <typename T>
-inline void loss_rows(
-    Rows<T> rows, int64_t begin, int64_t end, T* loss, T* stats) {
-  for (int64_t i = begin; i < end; ++i) {
-    loss[i] = rows.targets[i] == rows.ignore_index
-                  ? T(0)
-                  : static_cast<T>(loss_row(
-                        rows.logits + i * rows.n,
-                        rows.n,
-                        rows.targets[i],
-                        rows.smoothing,
-                        stats + i * kStats));
-  }
-}
-
-// dx = dy * (softmax(x) * sum(q) - q)
-template <typename T>
-[[gnu::always_inline]] inline void backward_row(
+[[gnu::always_inline]] inline void gradient_row(
+    const RowSums<T>& sums,
     const T* x,
-    const T* stats,
     int64_t n,
     int64_t target,
     double smoothing,
-    T dy,
+    double scale,
     T* dx) {
-  const T most = stats[0];
-  const T log_total = stats[1];
-  const T mass = stats[2];
-  const T share = static_cast<T>(smoothing / static_cast<double>(n));
+  const double share = smoothing / static_cast<double>(n);
+  const double mass = 1 - smoothing + share * sums.count;
+  const T of_exp = static_cast<T>(scale * mass / sums.total);
+  const T of_all = static_cast<T>(scale * share);
+  if (sums.count == static_cast<double>(n)) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const T p = vector_math::exp((x[i] - most) - log_total);
-    dx[i] = dy * (p * mass - (allowed(x[i]) ? share : T(0)));
+    for (int64_t i = 0; i < n; ++i) {
+      dx[i] = dx[i] * of_exp - of_all;
+    }
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      dx[i] = dx[i] * of_exp - (allowed(x[i]) ? of_all : T(0));
+    }
   }
-  dx[target] -= dy * static_cast<T>(1 - smoothing);
+  dx[target] -= static_cast<T>(scale * (1 - smoothing));
 }
 
-// dy[i * dy_step] / divisor is the gradient of row i's loss.
+// The losses of rows, and their gradients times `scale` if kWithGradient.
+template <bool kWithGradient, typename T>
+inline void loss_rows(
+    Rows<T> rows, int64_t begin, int64_t end, double scale, T* loss, T* dx) {
+  const int64_t n = rows.n;
+  for (int64_t i = begin; i < end; ++i) {
+    const T* const x = rows.x + i * n;
+    T* const dx_row = kWithGradient ? dx + i * n : nullptr;
+    const int64_t target = rows.targets[i];
+    if (target == rows.ignore_index) {
+      loss[i] = T(0);
+      if constexpr (kWithGradient) {
+        std::fill_n(dx_row, n, T(0));
+      }
+      continue;
+    }
+    const RowSums<T> sums =
+        sum_row<kWithGradient>(x, n, rows.smoothing, dx_row);
+    loss[i] = static_cast<T>(loss_of(sums, x[target], n, rows.smoothing));
+    if constexpr (kWithGradient) {
+      gradient_row(sums, x, n, target, rows.smoothing, scale, dx_row);
+    }
+  }
+}
+
+// dx = dy * dlogits in rows that count, dy[i * dy_step] being row i's.
 template <typename T>
-inline void backward_rows(
+inline void scale_rows(
     Rows<T> rows,
     int64_t begin,
     int64_t end,
-    const T* stats,
     const T* dy,
     int64_t dy_step,
-    T divisor,
     T* dx) {
   for (int64_t i = begin; i < end; ++i) {
+    const T* const from = rows.x + i * rows.n;
     T* const to = dx + i * rows.n;
-    if (rows.targets[i] == rows.ignore_index) {
-      std::fill_n(to, rows.n, T(0));
-      continue;
+    const T d = dy[i * dy_step];
+    const bool ignored = rows.targets[i] == rows.ignore_index;
+#pragma omp simd
+    for (int64_t k = 0; k < rows.n; ++k) {
+      to[k] = ignored ? T(0) : d * from[k];
     }
-    backward_row(
-        rows.logits + i * rows.n,
-        stats + i * kStats,
-        rows.n,
-        rows.targets[i],
-        rows.smoothing,
-        dy[i * dy_step] / divisor,
-        to);
   }
+}
+
+// Both lie densely; x is [..., n].
+template <typename T>
+Rows<T> rows_of(
+    const Tensor& x,
+    const Tensor& targets,
+    const CrossEntropyOptions& options) {
+  return {
+      x.data<T>(),
+      targets.data<int64_t>(),
+      x.shape().back(),
+      options.ignore_index,
+      options.label_smoothing};
+}
+
+CrossEntropyForward forward(
+    const Tensor& logits,
+    const Tensor& targets,
+    const CrossEntropyOptions& options,
+    bool with_gradient) {
+  const double smoothing = options.label_smoothing;
+  if (!(smoothing >= 0 && smoothing <= 1)) {
+    fail("cross_entropy", "label_smoothing must be in [0, 1], got ", smoothing);
+  }
+  const int64_t counted =
+      check_targets("cross_entropy", logits, targets, options.ignore_index);
+  CrossEntropyForward result{
+      Tensor(targets.shape(), logits.dtype()), Tensor(), counted};
+  visit_floating("cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
+    const Tensor dense = logits.contiguous();
+    const Tensor dense_targets = targets.contiguous();
+    const Rows<T> rows = rows_of<T>(dense, dense_targets, options);
+    if (with_gradient) {
+      result.dlogits = Tensor(logits.shape(), logits.dtype());
+    }
+    T* const dx = with_gradient ? result.dlogits.mutable_data<T>() : nullptr;
+    T* const loss = result.loss.mutable_data<T>();
+    const double scale = options.reduction == Reduction::mean && counted > 0
+                             ? 1 / static_cast<double>(counted)
+                             : 1;
+    parallel_for(
+        targets.numel(),
+        grain_for(rows.n * kCost),
+        [&](int64_t begin, int64_t end) {
+          if (with_gradient) {
+            simd::call<loss_rows<true, T>>(rows, begin, end, scale, loss, dx);
+          } else {
+            simd::call<loss_rows<false, T>>(rows, begin, end, scale, loss, dx);
+          }
+        });
+  });
+  if (options.reduction != Reduction::none) {
+    result.loss = sum(result.loss);
+  }
+  if (options.reduction == Reduction::mean && counted > 0) {
+    result.loss.div_(static_cast<double>(counted));
+  }
+  return result;
 }
 
 }  // namespace
@@ -197,102 +274,54 @@ Tensor cross_entropy(
     const Tensor& logits,
     const Tensor& targets,
     const CrossEntropyOptions& options) {
-  return cross_entropy_forward(logits, targets, options).loss;
+  return forward(logits, targets, options, false).loss;
 }
 
 CrossEntropyForward cross_entropy_forward(
     const Tensor& logits,
     const Tensor& targets,
     const CrossEntropyOptions& options) {
-  const double smoothing = options.label_smoothing;
-  if (!(smoothing >= 0 && smoothing <= 1)) {
-    fail("cross_entropy", "label_smoothing must be in [0, 1], got ", smoothing);
-  }
-  const int64_t counted =
-      check_targets("cross_entropy", logits, targets, options.ignore_index);
-  return visit_floating(
-      "cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
-        const int64_t n = logits.shape().back();
-        const int64_t rows = targets.numel();
-        const Tensor dense = logits.contiguous();
-        const Tensor dense_targets = targets.contiguous();
-        Tensor losses(targets.shape(), logits.dtype());
-        Tensor stats = zeros({rows, kStats}, logits.dtype());
-        const Rows<T> all{
-            dense.data<T>(),
-            dense_targets.data<int64_t>(),
-            n,
-            options.ignore_index,
-            smoothing};
-        T* const loss = losses.mutable_data<T>();
-        T* const kept = stats.mutable_data<T>();
-        parallel_for(
-            rows, grain_for(n * kCost), [&](int64_t begin, int64_t end) {
-              simd::call<loss_rows<T>>(all, begin, end, loss, kept);
-            });
-        if (options.reduction != Reduction::none) {
-          losses = sum(losses);
-        }
-        if (options.reduction == Reduction::mean && counted > 0) {
-          losses.div_(static_cast<double>(counted));
-        }
-        return CrossEntropyForward{losses, stats, counted};
-      });
+  return forward(logits, targets, options, true);
 }
 
 Tensor cross_entropy_backward(
     const Tensor& dy,
-    const Tensor& logits,
+    const Tensor& dlogits,
     const Tensor& targets,
-    const CrossEntropyForward& forward,
     const CrossEntropyOptions& options) {
   constexpr const char* kWho = "cross_entropy_backward";
-  check_same_dtype(kWho, dy, logits);
+  check_same_dtype(kWho, dy, dlogits);
   check_defined(kWho, targets, "targets");
-  check_defined(kWho, forward.rows, "forward.rows");
-  const int64_t count = targets.numel();
-  const Shape loss =
-      options.reduction == Reduction::none ? targets.shape() : Shape();
-  if (dy.shape() != loss || logits.dim() == 0 ||
-      count * logits.shape().back() != logits.numel() ||
-      forward.rows.shape() != Shape({count, 3})) {
+  const bool reduces = options.reduction != Reduction::none;
+  if (dy.shape() != (reduces ? Shape() : targets.shape()) ||
+      dlogits.dim() == 0 ||
+      targets.numel() * dlogits.shape().back() != dlogits.numel()) {
     fail(
         kWho,
-        "logits, targets and dy must be those of the forward, got ",
-        logits.shape(),
+        "dlogits, targets and dy must be those of the forward, got ",
+        dlogits.shape(),
         ", ",
         targets.shape(),
         " and ",
         dy.shape());
   }
-  return visit_floating(
-      "cross_entropy", logits.dtype(), [&]<typename T>(TypeTag<T>) {
-        const int64_t n = logits.shape().back();
-        const int64_t rows = targets.numel();
-        const Tensor dense = logits.contiguous();
-        const Tensor dense_targets = targets.contiguous();
-        const Tensor dense_dy = dy.contiguous();
-        Tensor dlogits(logits.shape(), logits.dtype());
-        const Rows<T> all{
-            dense.data<T>(),
-            dense_targets.data<int64_t>(),
-            n,
-            options.ignore_index,
-            options.label_smoothing};
-        const T* const g = dense_dy.data<T>();
-        const T* const kept = forward.rows.data<T>();
-        T* const dx = dlogits.mutable_data<T>();
-        const int64_t step = options.reduction == Reduction::none ? 1 : 0;
-        const T divisor = options.reduction == Reduction::mean
-                              ? static_cast<T>(forward.counted)
-                              : T(1);
-        parallel_for(
-            rows, grain_for(n * kCost), [&](int64_t begin, int64_t end) {
-              simd::call<backward_rows<T>>(
-                  all, begin, end, kept, g, step, divisor, dx);
-            });
-        return dlogits;
-      });
+  if (reduces && dy.item<double>() == 1) {
+    return dlogits;
+  }
+  Tensor dx(dlogits.shape(), dlogits.dtype());
+  visit_floating(kWho, dlogits.dtype(), [&]<typename T>(TypeTag<T>) {
+    const Tensor dense_targets = targets.contiguous();
+    const Tensor dense_dy = dy.contiguous();
+    const Rows<T> rows = rows_of<T>(dlogits, dense_targets, options);
+    const T* const d = dense_dy.data<T>();
+    const int64_t step = reduces ? 0 : 1;
+    T* const to = dx.mutable_data<T>();
+    parallel_for(
+        targets.numel(), grain_for(rows.n), [&](int64_t begin, int64_t end) {
+          simd::call<scale_rows<T>>(rows, begin, end, d, step, to);
+        });
+  });
+  return dx;
 }
 
 }  // namespace heed

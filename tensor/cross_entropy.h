@@ -33,29 +33,29 @@ Tensor cross_entropy(
     const Tensor& targets,
     const CrossEntropyOptions& options = {});
 
-/// What cross_entropy computes on the way and its backward needs.
+/// cross_entropy and its gradient, made in the same pass over memory.
 struct CrossEntropyForward {
   Tensor loss;
-  /// [rows, 3]: the largest logit, log(sum(exp(logits - largest))), and the sum
-  /// of q over classes that are not banned, 0 in ignored rows.
-  Tensor rows;
+  Tensor dlogits;       ///< Of each row's loss; for the mean, of its share.
   int64_t counted = 0;  ///< Targets that are not ignored.
 };
 
+/// With p = softmax(logits), and sums and q over classes that are not banned,
+/// divided by `counted` for the mean:
+///
+///     dlogits = p * sum(q) - q
 CrossEntropyForward cross_entropy_forward(
     const Tensor& logits,
     const Tensor& targets,
     const CrossEntropyOptions& options);
 
-/// The gradient of cross_entropy in one pass; p = softmax(logits), sums and q
-/// over classes that are not banned, dy divided by `counted` for the mean:
-///
-///     dlogits = dy * (p * sum(q) - q)
+/// The gradient of the logits given that of the loss, dy: dy * dlogits, which
+/// is dlogits itself if dy is a single 1. Ignored rows are 0, whatever
+/// dy. Throws std::invalid_argument unless shapes and dtypes are the forward's.
 Tensor cross_entropy_backward(
     const Tensor& dy,
-    const Tensor& logits,
+    const Tensor& dlogits,
     const Tensor& targets,
-    const CrossEntropyForward& forward,
     const CrossEntropyOptions& options);
 
 /// The number of `targets` that are not `ignore_index`.

@@ -187,22 +187,13 @@ TEST_CASE("cross_entropy: the same bits for 1, 2 and 4 threads") {
   const CrossEntropyOptions options{.label_smoothing = 0.1};
   const int before = num_threads();
   const double first = loss(logits, targets, options);
-  const Tensor first_gradient = cross_entropy_backward(
-      ones({}),
-      logits,
-      targets,
-      cross_entropy_forward(logits, targets, options),
-      options);
+  const Tensor first_gradient =
+      cross_entropy_forward(logits, targets, options).dlogits;
   for (const int n : {1, 2, 4}) {
     set_num_threads(n);
     CHECK(loss(logits, targets, options) == first);
     CHECK(equal(
-        cross_entropy_backward(
-            ones({}),
-            logits,
-            targets,
-            cross_entropy_forward(logits, targets, options),
-            options),
+        cross_entropy_forward(logits, targets, options).dlogits,
         first_gradient));
   }
   set_num_threads(before);
@@ -212,13 +203,31 @@ TEST_CASE("cross_entropy_backward: shapes that are not the forward's throw") {
   const Tensor logits = ones({3, 4});
   const Tensor targets = zeros({3}, kInt64);
   const CrossEntropyOptions options{.reduction = Reduction::none};
-  const CrossEntropyForward forward =
-      cross_entropy_forward(logits, targets, options);
+  const Tensor dlogits =
+      cross_entropy_forward(logits, targets, options).dlogits;
   CHECK_THROWS_AS(
-      cross_entropy_backward(ones({2}), logits, targets, forward, options),
+      cross_entropy_backward(ones({2}), dlogits, targets, options),
       std::invalid_argument);
   CHECK_THROWS_AS(
-      cross_entropy_backward(
-          ones({3}), logits, zeros({2}, kInt64), forward, options),
+      cross_entropy_backward(ones({3}), dlogits, zeros({2}, kInt64), options),
       std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy_backward(ones({3}), dlogits, targets, {}),
+      std::invalid_argument);
+}
+
+TEST_CASE("cross_entropy_backward: ignored rows are 0, whatever dy") {
+  const Tensor logits = noise({3, 5}, 7);
+  const Tensor targets = tensor({1, -100, 4});
+  const CrossEntropyOptions options{.reduction = Reduction::none};
+  const Tensor dx = cross_entropy_backward(
+      tensor({2.f, kInfinity, 3.f}),
+      cross_entropy_forward(logits, targets, options).dlogits,
+      targets,
+      options);
+  CHECK(equal(dx.select(0, 1), zeros({5})));
+  CHECK(allclose(
+      dx.select(0, 0),
+      (softmax(logits.select(0, 0), -1) - one_hot(tensor(1), 5, kFloat32)) *
+          2));
 }
