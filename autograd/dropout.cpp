@@ -3,6 +3,19 @@
 #include "autograd/record.h"
 
 namespace heed {
+namespace {
+
+// With a given mask dropout is linear, and its own adjoint.
+Variable dropout_gate(const Variable& dy, double p, const Tensor& kept) {
+  return record(
+      "dropout_backward",
+      dropout_backward(dy.value(), p, kept),
+      {{dy, [p, kept](const Variable& ddx) {
+          return dropout_gate(ddx, p, kept);
+        }}});
+}
+
+}  // namespace
 
 Variable dropout(const Variable& x, double p, Generator& generator) {
   check_dropout("dropout", x.value(), p);
@@ -14,11 +27,10 @@ Variable dropout(const Variable& x, double p, const GeneratorState& start) {
   if (p == 0) {
     return x;
   }
-  // With a given mask dropout is linear and its own adjoint.
-  return record(
-      "dropout",
-      dropout(x.value(), p, start),
-      {{x, [p, start](const Variable& dy) { return dropout(dy, p, start); }}});
+  const auto [y, kept] = dropout_forward(x.value(), p, start);
+  return record("dropout", y, {{x, [p, kept = kept](const Variable& dy) {
+                                  return dropout_gate(dy, p, kept);
+                                }}});
 }
 
 Variable add_dropout(

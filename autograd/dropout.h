@@ -5,8 +5,8 @@
 
 namespace heed {
 
-/// Differentiable dropout: dx = dy where x was kept, over 1 - p, else 0. No
-/// mask is kept; backward draws it again.
+/// Differentiable dropout: dx = dy / (1 - p) where x was kept, else 0. A bit an
+/// element is kept for backward.
 Variable dropout(const Variable& x, double p, Generator& generator);
 
 /// The same with the mask that a generator in state `start` would draw.

@@ -2,8 +2,6 @@
 
 #include "tensor/dropout_mask.h"
 #include "tensor/gelu.h"
-#include "tensor/parallel.h"
-#include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 
 namespace heed {
@@ -11,30 +9,6 @@ namespace {
 
 constexpr int64_t kRelu = 2;  // simple operations an element
 constexpr int64_t kGelu = 16;
-
-// y[i] = mask(f(x[i]))
-template <typename T, typename F>
-inline void map_dropped(
-    DropoutMask<T> mask, const T* x, T* y, int64_t begin, int64_t end, F f) {
-  dropout_loop(mask, y, begin, end, [=](uint32_t word, int64_t i) {
-    return mask(word, f(x[i]));
-  });
-}
-
-// dx[i] = mask(dy[i]) * f(x[i])
-template <typename T, typename F>
-inline void multiply_dropped(
-    DropoutMask<T> mask,
-    const T* dy,
-    const T* x,
-    T* dx,
-    int64_t begin,
-    int64_t end,
-    F f) {
-  dropout_loop(mask, dx, begin, end, [=](uint32_t word, int64_t i) {
-    return mask(word, dy[i]) * f(x[i]);
-  });
-}
 
 // dropout(f(x)), for a draw that drops some.
 template <typename F>
@@ -44,9 +18,8 @@ Tensor map(const Tensor& x, const DropoutDraw& draw, int64_t cost, const F& f) {
   visit_floating("dropout", x.dtype(), [&]<typename T>(TypeTag<T>) {
     const DropoutMask<T> mask(draw.start, draw.p);
     const T* const from = dense.data<T>();
-    T* const to = y.mutable_data<T>();
-    parallel_for(x.numel(), grain_for(cost), [&](int64_t begin, int64_t end) {
-      simd::call<map_dropped<T, F>>(mask, from, to, begin, end, f);
+    dropout_into(y, mask, cost, [from, f](int64_t i, const auto& drop) {
+      return drop(f(from[i]));
     });
   });
   return y;
@@ -67,9 +40,8 @@ Tensor multiply(
     const DropoutMask<T> mask(draw.start, draw.p);
     const T* const d = dense_dy.data<T>();
     const T* const from = dense_x.data<T>();
-    T* const to = dx.mutable_data<T>();
-    parallel_for(x.numel(), grain_for(cost), [&](int64_t begin, int64_t end) {
-      simd::call<multiply_dropped<T, F>>(mask, d, from, to, begin, end, f);
+    dropout_into(dx, mask, cost, [d, from, f](int64_t i, const auto& drop) {
+      return drop(d[i]) * f(from[i]);
     });
   });
   return dx;

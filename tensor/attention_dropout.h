@@ -27,10 +27,14 @@ class AttentionDropout {
     for (int64_t q = 0; q < block.count && visible > 0; ++q) {
       const int64_t begin = first_bit_ + q * a.sizes.keys;
       next = std::max(next, begin / kRandomWords);
-      for (; next * kRandomWords < begin + visible; ++next) {
-        bits_[static_cast<size_t>(next - first_batch_)] =
-            keep_bits(a.start, next, a.threshold);
-      }
+      const int64_t end = (begin + visible + kRandomWords - 1) / kRandomWords;
+      keep_bits(
+          a.start,
+          next,
+          std::max<int64_t>(0, end - next),
+          a.threshold,
+          bits_.data() + (next - first_batch_));
+      next = std::max(next, end);
     }
   }
 

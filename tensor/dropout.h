@@ -24,9 +24,21 @@ struct DropoutDraw {
 /// Throws std::invalid_argument unless x is floating and 0 <= p <= 1.
 Tensor dropout(const Tensor& x, double p, Generator& generator);
 
-/// The same with the mask that a generator in state `start` would draw: how
-/// backward gets its mask again.
+/// The same with the mask that a generator in state `start` would draw.
 Tensor dropout(const Tensor& x, double p, const GeneratorState& start);
+
+/// The same, and what it kept: a bit an element, for dropout_backward to read.
+struct DropoutForward {
+  Tensor y;
+  Tensor kept;
+};
+DropoutForward dropout_forward(
+    const Tensor& x, double p, const GeneratorState& start);
+
+/// dx = dy / (1 - p) where the forward kept x, else 0.
+/// Throws std::invalid_argument unless `kept` is of a dropout_forward of dy's
+/// number of elements, and as dropout.
+Tensor dropout_backward(const Tensor& dy, double p, const Tensor& kept);
 
 /// A residual connection, in one pass:
 ///

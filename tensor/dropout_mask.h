@@ -4,6 +4,9 @@
 #include <cstdint>
 
 #include "tensor/generator.h"
+#include "tensor/parallel.h"
+#include "tensor/simd.h"
+#include "tensor/tensor.h"
 
 namespace heed {
 
@@ -31,9 +34,13 @@ class DropoutMask {
     return dropout_words(start_, first, n, room);
   }
 
+  /// Whether the element that `word` decides on is kept.
+  [[gnu::always_inline]] bool keeps(uint32_t word) const {
+    return word >= lowest_kept_;
+  }
   /// x / (1 - p), or 0 where the element is dropped.
   [[gnu::always_inline]] T operator()(uint32_t word, T x) const {
-    return word >= lowest_kept_ ? x * scale_ : T(0);
+    return keeps(word) ? x * scale_ : T(0);
   }
 
  private:
@@ -47,11 +54,11 @@ inline bool drops_all(double p) {
   return probability_threshold(p) > UINT32_MAX;
 }
 
-/// y[i] = f(word, i) for i = begin ... end - 1, with the word that decides on
-/// element i.
+namespace detail {
+
 template <typename T, typename F>
-[[gnu::always_inline]] inline void dropout_loop(
-    const DropoutMask<T>& mask, T* y, int64_t begin, int64_t end, const F& f) {
+inline void dropout_run(
+    DropoutMask<T> mask, T* y, int64_t begin, int64_t end, F f) {
   constexpr int64_t kChunk = 1024;
   uint32_t room[dropout_room(kChunk)];
   for (; begin < end; begin += kChunk) {
@@ -59,9 +66,23 @@ template <typename T, typename F>
     const uint32_t* const words = mask.draw(begin, n, room);
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
-      y[begin + i] = f(words[i], begin + i);
+      const uint32_t word = words[i];
+      y[begin + i] = f(begin + i, [&mask, word](T x) { return mask(word, x); });
     }
   }
+}
+
+}  // namespace detail
+
+/// y[i] = f(i, drop) for all elements of y, which lies densely; drop(x) is x /
+/// (1 - p), or 0 where element i is dropped. `cost` as of grain_for.
+template <typename T, typename F>
+void dropout_into(
+    Tensor& y, const DropoutMask<T>& mask, int64_t cost, const F& f) {
+  T* const to = y.mutable_data<T>();
+  parallel_for(y.numel(), grain_for(cost), [&](int64_t begin, int64_t end) {
+    simd::call<detail::dropout_run<T, F>>(mask, to, begin, end, f);
+  });
 }
 
 }  // namespace heed

@@ -65,6 +65,35 @@ void fill(T* out, int64_t n, Generator& generator, const Convert& convert) {
       });
 }
 
+/// keep_bits, for kernels.
+inline void keep_batches(
+    GeneratorState start,
+    int64_t batch,
+    int64_t batches,
+    uint32_t lowest_kept,
+    uint64_t* bits) {
+  uint32_t words[kRandomWords];
+  uint32_t kept[kRandomBlocks];  // 4 bits a block
+  for (int64_t k = 0; k < batches; ++k) {
+    philox_batch<kRandomBlocks>(
+        start.offset + static_cast<uint64_t>(batch + k) * kRandomBlocks,
+        start.seed,
+        words);
+#pragma omp simd
+    for (int block = 0; block < kRandomBlocks; ++block) {
+      const uint32_t* word = words + 4 * block;
+      kept[block] = (word[0] >= lowest_kept ? 1u : 0u) |
+                    (word[1] >= lowest_kept ? 2u : 0u) |
+                    (word[2] >= lowest_kept ? 4u : 0u) |
+                    (word[3] >= lowest_kept ? 8u : 0u);
+    }
+    bits[k] = 0;
+    for (int block = 0; block < kRandomBlocks; ++block) {
+      bits[k] |= uint64_t{kept[block]} << (4 * block);
+    }
+  }
+}
+
 uint64_t join(uint32_t low, uint32_t high) {
   return low | static_cast<uint64_t>(high) << 32;
 }
@@ -301,28 +330,18 @@ void random_words(const GeneratorState& start, int64_t batch, uint32_t* words) {
       words);
 }
 
-uint64_t keep_bits(
-    const GeneratorState& start, int64_t batch, uint64_t threshold) {
+void keep_bits(
+    const GeneratorState& start,
+    int64_t batch,
+    int64_t batches,
+    uint64_t threshold,
+    uint64_t* bits) {
   if (threshold > UINT32_MAX) {
-    return 0;
+    std::fill_n(bits, batches, 0);
+    return;
   }
-  const auto lowest_kept = static_cast<uint32_t>(threshold);
-  uint32_t words[kRandomWords];
-  random_words(start, batch, words);
-  uint32_t kept[kRandomBlocks];  // 4 bits a block
-#pragma omp simd
-  for (int block = 0; block < kRandomBlocks; ++block) {
-    const uint32_t* word = words + 4 * block;
-    kept[block] = (word[0] >= lowest_kept ? 1u : 0u) |
-                  (word[1] >= lowest_kept ? 2u : 0u) |
-                  (word[2] >= lowest_kept ? 4u : 0u) |
-                  (word[3] >= lowest_kept ? 8u : 0u);
-  }
-  uint64_t bits = 0;
-  for (int block = 0; block < kRandomBlocks; ++block) {
-    bits |= uint64_t{kept[block]} << (4 * block);
-  }
-  return bits;
+  simd::call<keep_batches>(
+      start, batch, batches, static_cast<uint32_t>(threshold), bits);
 }
 
 uint64_t probability_threshold(double p) {

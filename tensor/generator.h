@@ -21,7 +21,7 @@ struct GeneratorState {
 /// any number of threads, or made again later from the state the draw began at:
 ///
 ///     const GeneratorState start = generator.reserve(n);  // n words are ours
-///     keep_bits(start, batch, threshold);                 // now, and later
+///     random_words(start, batch, words);                  // now, and later
 ///
 /// Equal seeds give equal numbers; a seed is never taken from a clock. All
 /// members may be called from several threads at once; which of them draws
@@ -101,10 +101,15 @@ inline constexpr int64_t kRandomWords = 64;
 /// Words 64 batch ... 64 batch + 63 of a draw.
 void random_words(const GeneratorState& start, int64_t batch, uint32_t* words);
 
-/// Which of elements 64 batch ... 64 batch + 63 dropout keeps, the lowest bit
-/// first: element i is dropped when word i of the draw is below the threshold,
+/// Which elements dropout keeps, the lowest bit first: bits[k] is about
+/// elements 64 (batch + k) ... 64 (batch + k) + 63, for k = 0 .. batches - 1.
+/// Element i is dropped when word i of the draw is below the threshold,
 /// probability_threshold(p).
-uint64_t keep_bits(
-    const GeneratorState& start, int64_t batch, uint64_t threshold);
+void keep_bits(
+    const GeneratorState& start,
+    int64_t batch,
+    int64_t batches,
+    uint64_t threshold,
+    uint64_t* bits);
 
 }  // namespace heed

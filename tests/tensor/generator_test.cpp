@@ -439,11 +439,18 @@ TEST_CASE("keep_bits: bit i is set where word i is not below the threshold") {
   const std::vector<uint32_t> words = words_of(start, 20);
   for (const double p : {0.0, 0x1p-31, 0.1, 0.5, 0.999, 1.0}) {
     const uint64_t threshold = probability_threshold(p);
-    for (size_t batch = 0; batch < 20; ++batch) {
-      const uint64_t bits =
-          keep_bits(start, static_cast<int64_t>(batch), threshold);
-      for (size_t i = 0; i < 64; ++i) {
-        CHECK(((bits >> i) & 1) == (words[64 * batch + i] >= threshold));
+    for (const size_t first : {0, 3}) {
+      std::vector<uint64_t> bits(20 - first);
+      keep_bits(
+          start,
+          static_cast<int64_t>(first),
+          static_cast<int64_t>(bits.size()),
+          threshold,
+          bits.data());
+      for (size_t i = 0; i < 64 * bits.size(); ++i) {
+        CHECK(
+            ((bits[i / 64] >> i % 64) & 1) ==
+            (words[64 * first + i] >= threshold));
       }
     }
   }
@@ -452,9 +459,11 @@ TEST_CASE("keep_bits: bit i is set where word i is not below the threshold") {
 TEST_CASE("keep_bits: dropout of 0 keeps all, of 1 nothing, of p its share") {
   const GeneratorState start{43, 0};
   const auto kept = [&](double p) {
+    std::vector<uint64_t> bits(1000);
+    keep_bits(start, 0, 1000, probability_threshold(p), bits.data());
     int64_t sum = 0;
-    for (int64_t batch = 0; batch < 1000; ++batch) {
-      sum += std::popcount(keep_bits(start, batch, probability_threshold(p)));
+    for (const uint64_t batch : bits) {
+      sum += std::popcount(batch);
     }
     return sum;
   };
