@@ -12,6 +12,7 @@ heed::TransformerOptions model_options(const Seq2SeqWorkload& workload) {
       .dropout = workload.dropout,
       .attention_dropout = workload.dropout,
       .activation_dropout = workload.dropout,
+      .final_norm = true,
       .pad_id = std::nullopt,
       .tie_source_target = workload.tied,
       .tie_output = workload.tied,

@@ -13,9 +13,9 @@ namespace {
 template <typename T>
 struct Factors {
   T beta1, beta2;
-  T take1, take2;  // 1 - beta1, 1 - beta2
-  T step_size;     // lr / (1 - beta1^t)
-  T root_scale;    // 1 / sqrt(1 - beta2^t)
+  T one_minus_beta1, one_minus_beta2;
+  T step_size;   // lr / (1 - beta1^t)
+  T root_scale;  // 1 / sqrt(1 - beta2^t)
   T eps;
   T penalty;  // of L2, times w added to the gradient
   T keep;     // what decoupled decay leaves of w
@@ -48,8 +48,8 @@ void update_row(const Row<T>& r, int64_t begin, int64_t end) {
     if constexpr (kPenalty) {
       g += k.penalty * w[i];
     }
-    const T mean = k.beta1 * m[i] + k.take1 * g;
-    const T square = k.beta2 * v[i] + k.take2 * g * g;
+    const T mean = k.beta1 * m[i] + k.one_minus_beta1 * g;
+    const T square = k.beta2 * v[i] + k.one_minus_beta2 * g * g;
     m[i] = mean;
     v[i] = square;
     T under_root = square;
@@ -84,8 +84,8 @@ Factors<T> factors_of(const Options& o, Decay decay, double lr, int64_t step) {
   return {
       .beta1 = static_cast<T>(beta1),
       .beta2 = static_cast<T>(beta2),
-      .take1 = static_cast<T>(1 - beta1),
-      .take2 = static_cast<T>(1 - beta2),
+      .one_minus_beta1 = static_cast<T>(1 - beta1),
+      .one_minus_beta2 = static_cast<T>(1 - beta2),
       .step_size = static_cast<T>(lr / (1 - std::pow(beta1, t))),
       .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, t))),
       .eps = static_cast<T>(o.eps),

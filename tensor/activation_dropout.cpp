@@ -47,24 +47,6 @@ Tensor multiply(
   return dx;
 }
 
-void check_alike(
-    std::string_view who,
-    const Tensor& dy,
-    const Tensor& other,
-    std::string_view name) {
-  check_same_dtype(who, dy, other);
-  if (dy.shape() != other.shape()) {
-    fail(
-        who,
-        "dy must have the shape of ",
-        name,
-        ", ",
-        other.shape(),
-        ", got ",
-        dy.shape());
-  }
-}
-
 }  // namespace
 
 Tensor relu_dropout(const Tensor& x, const DropoutDraw& draw) {
@@ -95,7 +77,7 @@ Tensor gelu_dropout(
 }
 
 Tensor relu_dropout_backward(const Tensor& dy, const Tensor& y, double p) {
-  check_alike("relu_dropout_backward", dy, y, "y");
+  check_alike("relu_dropout_backward", dy, "dy", y, "y");
   check_dropout("relu_dropout_backward", y, p);
   Tensor dx(y.shape(), y.dtype());
   visit_floating("relu_dropout", y.dtype(), [&]<typename T>(TypeTag<T>) {
@@ -112,7 +94,7 @@ Tensor gelu_dropout_backward(
     const Tensor& x,
     GeluApproximation approximation,
     const DropoutDraw& draw) {
-  check_alike("gelu_dropout_backward", dy, x, "x");
+  check_alike("gelu_dropout_backward", dy, "dy", x, "x");
   check_dropout("gelu_dropout_backward", x, draw.p);
   if (draw.p == 0) {
     return gelu_backward(dy, x, approximation);

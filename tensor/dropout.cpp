@@ -95,16 +95,8 @@ void check_dropout(std::string_view who, const Tensor& x, double p) {
 
 void check_add_dropout(
     std::string_view who, const Tensor& x, const Tensor& branch, double p) {
-  check_same_dtype(who, x, branch);
+  check_alike(who, branch, "branch", x, "x");
   visit_floating(who, x.dtype(), [](auto) {});
-  if (x.shape() != branch.shape()) {
-    fail(
-        who,
-        "branch must have the shape of x, ",
-        x.shape(),
-        ", got ",
-        branch.shape());
-  }
   check_probability(who, p);
 }
 

@@ -89,14 +89,11 @@ void detail::check_layer_norm_backward(
     const Tensor& weight,
     const Tensor& mean,
     const Tensor& rstd) {
-  check_same_dtype(who, dy, x);
+  check_alike(who, dy, "dy", x, "x");
   check_normalized(who, x, normalized);
   check_affine(who, "weight", weight, x, normalized);
   check_defined(who, mean, "mean");
   check_defined(who, rstd, "rstd");
-  if (dy.shape() != x.shape()) {
-    fail(who, "dy must have the shape of x, ", x.shape(), ", got ", dy.shape());
-  }
   const Shape per_row({layer_norm_rows(x, normalized)});
   if (mean.shape() != per_row || rstd.shape() != per_row ||
       mean.dtype() != kFloat64 || rstd.dtype() != kFloat64) {

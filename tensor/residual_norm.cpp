@@ -15,12 +15,12 @@ class ResidualRows {
   ResidualRows(
       const Tensor& x,
       const Tensor& branch,
-      Tensor& dbranch,
+      T* dbranch,
       const DropoutDraw& draw,
       int64_t n)
       : x_(x.data<T>()),
         branch_(branch.data<T>()),
-        dbranch_(dbranch.defined() ? dbranch.mutable_data<T>() : nullptr),
+        dbranch_(dbranch),
         drops_(draw.p > 0),
         mask_(draw.start, draw.p),
         n_(n),
@@ -110,9 +110,8 @@ LayerNormForward residual_norm_forward(
   const Tensor dense_x = x.contiguous();
   const Tensor dense_branch = branch.contiguous();
   return visit_floating(kWho, x.dtype(), [&]<typename T>(TypeTag<T>) {
-    Tensor none;
     const ResidualRows<T> rows(
-        dense_x, dense_branch, none, draw, normalized.numel());
+        dense_x, dense_branch, nullptr, draw, normalized.numel());
     return detail::normalize_rows<T>(rows, x, normalized, weight, bias, eps);
   });
 }
@@ -140,7 +139,11 @@ ResidualNormGradients residual_norm_backward(
   Tensor dbranch = draw.p == 0 ? Tensor() : Tensor(x.shape(), x.dtype());
   return visit_floating(kWho, x.dtype(), [&]<typename T>(TypeTag<T>) {
     const ResidualRows<T> rows(
-        dense_x, dense_branch, dbranch, draw, normalized.numel());
+        dense_x,
+        dense_branch,
+        dbranch.defined() ? dbranch.mutable_data<T>() : nullptr,
+        draw,
+        normalized.numel());
     const LayerNormGradients g = detail::normalize_rows_backward<T>(
         rows, dy, normalized, weight, mean, rstd);
     return ResidualNormGradients{

@@ -109,10 +109,7 @@ Tensor zip_lines(
     const Tensor& y,
     int64_t dim,
     const Row& row) {
-  check_same_dtype(who, dy, y);
-  if (dy.shape() != y.shape()) {
-    fail(who, "dy must have the shape of y, ", y.shape(), ", got ", dy.shape());
-  }
+  check_alike(who, dy, "dy", y, "y");
   const bool single = y.dim() == 0;
   const Tensor a = single ? dy.reshape({1}) : dy.contiguous();
   const Tensor b = single ? y.reshape({1}) : y.contiguous();

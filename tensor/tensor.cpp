@@ -151,6 +151,23 @@ void detail::fail_undefined(std::string_view who, std::string_view name) {
   fail(who, name, " must be defined, got an empty handle");
 }
 
+void detail::fail_same_shape(
+    std::string_view who,
+    const Tensor& x,
+    std::string_view x_name,
+    const Tensor& as,
+    std::string_view as_name) {
+  fail(
+      who,
+      x_name,
+      " must have the shape of ",
+      as_name,
+      ", ",
+      as.shape(),
+      ", got ",
+      x.shape());
+}
+
 void detail::fail_same_dtype(
     std::string_view who, const Tensor& a, const Tensor& b) {
   check_defined(who, a, "a");

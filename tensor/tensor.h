@@ -167,6 +167,12 @@ namespace detail {
 [[noreturn]] void fail_undefined(std::string_view who, std::string_view name);
 [[noreturn]] void fail_same_dtype(
     std::string_view who, const Tensor& a, const Tensor& b);
+[[noreturn]] void fail_same_shape(
+    std::string_view who,
+    const Tensor& x,
+    std::string_view x_name,
+    const Tensor& as,
+    std::string_view as_name);
 }  // namespace detail
 
 /// Throws std::invalid_argument in the name of `who` unless x is defined.
@@ -183,6 +189,19 @@ inline void check_same_dtype(
     std::string_view who, const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined() || a.dtype() != b.dtype()) {
     detail::fail_same_dtype(who, a, b);
+  }
+}
+
+/// As check_same_dtype, and unless x has the shape of `as`.
+inline void check_alike(
+    std::string_view who,
+    const Tensor& x,
+    std::string_view x_name,
+    const Tensor& as,
+    std::string_view as_name) {
+  check_same_dtype(who, x, as);
+  if (x.shape() != as.shape()) {
+    detail::fail_same_shape(who, x, x_name, as, as_name);
   }
 }
 

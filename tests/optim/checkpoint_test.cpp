@@ -227,21 +227,28 @@ TEST_CASE("checkpoint: a run killed a hundred times is the uninterrupted one") {
   const TemporaryFolder folder;
   const std::string path = folder / "killed";
   Generator generator(5);
+  const auto below = [&](int64_t n) {
+    int64_t number = 0;
+    fill_index(&number, 1, 0, n, generator);
+    return number;
+  };
   int64_t step = 0;
   for (int kill = 0; kill < 100; ++kill) {
-    int64_t delay = 0;  // microseconds
-    fill_index(&delay, 1, 0, 3000, generator);
     const bool while_saving = kill % 2 == 0;
+    // A line comes before its checkpoint, so the next is there after it.
+    const int64_t lines = while_saving ? 1 : 1 + below(3);
+    const int64_t delay = below(while_saving ? 300 : 3000);  // microseconds
     if (while_saving) {
       fs::remove(path + ".tmp");  // what the last one left
     }
     {
       Training training(path, 1'000'000, 1);
-      REQUIRE(!training.line().empty());
+      for (int64_t i = 0; i < lines; ++i) {
+        REQUIRE(!training.line().empty());
+      }
       if (while_saving) {
         for (int i = 0; i < 100'000 && !fs::exists(path + ".tmp"); ++i) {
         }
-        delay /= 10;
       }
       usleep(static_cast<useconds_t>(delay));
       training.kill();
