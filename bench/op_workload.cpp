@@ -26,7 +26,7 @@ const std::vector<OpWorkload>& op_workloads() {
       {"attention_manual_T2048", attention_flops(2048), 0},
       {"attention_sdpa_T2048", attention_flops(2048), 0},
       {"linear_bias_relu_fwd_bwd", 3 * 2.0 * 2048 * 512 * 2048, 0},
-      {"cross_entropy_smooth_fwd_bwd", 0, 4 * kFloat * 2048 * 8000},
+      {"cross_entropy_smooth_fwd_bwd", 0, 2 * kFloat * 2048 * 8000},
       {"embedding_fwd_bwd", 0, 0},
       {"dropout_fwd_bwd", 0, 4 * kFloat * 2048 * 2048},
       {"adam_60M", 0, 7 * kFloat * 60e6},

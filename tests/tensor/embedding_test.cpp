@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "tensor/comparison.h"
 #include "tensor/creation.h"
+#include "tensor/elementwise.h"
 #include "tensor/parallel.h"
+#include "tensor/random.h"
 
 using namespace heed;
 
@@ -88,6 +91,36 @@ TEST_CASE("embedding_backward: the same bits for 1, 2 and 4 threads") {
       one = all;
     }
     CHECK(all == one);
+  }
+}
+
+TEST_CASE("embedding_backward: sums by id, however many rows and columns") {
+  Generator generator(8);
+  for (const int64_t num_rows : {3, 2000, 40'000}) {
+    for (const int64_t d : {1, 40, 70}) {
+      CAPTURE(num_rows);
+      CAPTURE(d);
+      const Tensor ids = randint(0, num_rows, {30, 100}, kInt64, generator);
+      const Tensor dy = randn({30, 100, d}, kFloat64, generator);
+      const int64_t padding = ids[3][7].item<int64_t>();
+      std::vector<double> expected(static_cast<size_t>(num_rows * d));
+      const std::vector<int64_t> id = ids.to_vector<int64_t>();
+      const std::vector<double> x = dy.to_vector<double>();
+      for (size_t k = 0; k < x.size(); ++k) {
+        const int64_t row = id[k / static_cast<size_t>(d)];
+        if (row != padding) {
+          expected[static_cast<size_t>(row * d) + k % static_cast<size_t>(d)] +=
+              x[k];
+        }
+      }
+      CHECK(
+          embedding_backward(dy, ids, num_rows, padding).to_vector<double>() ==
+          expected);
+      Tensor sum = full({num_rows, d}, 0.5, kFloat64);
+      embedding_backward_into(sum, dy, ids, padding);
+      CHECK(allclose(
+          sum - 0.5, from_vector(expected, {num_rows, d}), 1e-12, 1e-12));
+    }
   }
 }
 
