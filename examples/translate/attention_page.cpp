@@ -21,10 +21,9 @@ constexpr std::string_view kPage = R"html(<!doctype html>
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1180px; padding: 20px 16px 40px;
   font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: #fff; }
-h1 { font-size: 19px; margin: 0 0 2px; }
+h1 { font-size: 19px; margin: 0 0 2px; overflow-wrap: anywhere; }
 .translation { font-size: 17px; margin: 0 0 16px; color: var(--soft);
   overflow-wrap: anywhere; }
-h1 { overflow-wrap: anywhere; }
 .choices { display: flex; flex-wrap: wrap; gap: 6px; margin: 0 0 14px; }
 button { font: inherit; color: inherit; background: #fff; cursor: pointer;
   border: 1px solid var(--line); border-radius: 6px; padding: 5px 11px; }
@@ -34,7 +33,8 @@ button[aria-pressed="true"] { background: rgb(var(--key)); color: #fff;
 .columns { display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start; }
 .heads { flex: 0 0 auto; }
 .main { flex: 1 1 340px; min-width: 0; }
-.heads table { border-collapse: separate; border-spacing: 5px; margin: -5px; }
+.heads table { border-collapse: separate; border-spacing: 5px;
+  margin: -5px 0 0 -5px; }
 .heads th { font-weight: normal; color: var(--soft); font-size: 12px;
   text-align: right; }
 .heads thead th { text-align: center; }

@@ -240,9 +240,13 @@ TrainingResult Trainer::run() {
   log_ = std::make_unique<TrainingLog>(path("log.jsonl"), step_);
   start_ = Clock::now();
   examples::Progress progress(settings_.steps, step_);
+  double losses = 0;  // of the updates since the last record
+  int64_t updates = 0;
   while (!is_done() && StopSignal::received() == 0) {
     const Clock::time_point begin = Clock::now();
     const double loss = update();
+    losses += loss;
+    ++updates;
     training_seconds_ +=
         std::chrono::duration<double>(Clock::now() - begin).count();
     progress.update(step_, loss, optimizer_.lr(), batch_tokens_done_);
@@ -250,8 +254,10 @@ TrainingResult Trainer::run() {
       log_->add(
           {{"step", step_},
            {"epoch", batches_.epoch()},
-           {"loss", loss},
+           {"loss", losses / static_cast<double>(updates)},
            {"lr", optimizer_.lr()}});
+      losses = 0;
+      updates = 0;
     }
     if (evaluation_due()) {
       evaluate(progress);
