@@ -120,14 +120,14 @@ double Trainer::update() {
   optimizer_.zero_grad();
   double sum = 0;
   for (const Batch& part : parts) {
-    const heed::Variable total = heed::cross_entropy(
+    const heed::Variable mean = heed::cross_entropy(
         model_.transformer(part.src, part.tgt),
         part.targets,
-        {.ignore_index = kPadId,
-         .label_smoothing = settings_.label_smoothing,
-         .reduction = heed::Reduction::sum});
-    (total / tokens).backward();
-    sum += total.item<double>();
+        {.ignore_index = kPadId, .label_smoothing = settings_.label_smoothing});
+    const auto share =
+        static_cast<double>(part.tokens) / static_cast<double>(tokens);
+    (mean * share).backward();
+    sum += mean.item<double>() * static_cast<double>(part.tokens);
   }
   if (!std::isfinite(sum)) {
     heed::fail<std::runtime_error>(
