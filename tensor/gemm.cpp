@@ -109,8 +109,22 @@ void scale(const Gemm<T>& p) {
   }
 }
 
+/// Writes the bias to C: what is left is to add the product.
 template <typename T>
-void compute(const Gemm<T>& tile) {
+void start_with_bias(Gemm<T>& p) {
+  if (p.bias == nullptr) {
+    return;
+  }
+  for (int64_t i = 0; i < p.m; ++i) {
+    std::copy_n(p.bias, p.n, p.c + i * p.ldc);
+  }
+  p.bias = nullptr;
+  p.beta = 1;
+}
+
+template <typename T>
+void compute(Gemm<T> tile) {
+  start_with_bias(tile);  // now, so that the product finds C in a cache
   if (tile.k == 0) {
     scale(tile);
   } else {
@@ -130,7 +144,9 @@ void multiply(const Gemm<T>& p, const GemmBatch& batch) {
     return;
   }
   if (batch.count == 1 && is_thin(p)) {
-    multiply_thin(p);
+    Gemm<T> thin = p;
+    start_with_bias(thin);
+    multiply_thin(thin);
     return;
   }
   blas_info();

@@ -6,12 +6,14 @@ namespace heed {
 
 /// A product of row-major matrices
 ///
-///     C = alpha op(A) op(B) + beta C
+///     C = alpha op(A) op(B) + beta C      or, given a bias,
+///     C = alpha op(A) op(B) + bias        in each row
 ///
-/// where op transposes when its flag says so. beta = 0 overwrites C whatever it
-/// held, NaN included.
+/// where op transposes when its flag says so. beta = 0 and a bias overwrite C
+/// whatever it held, NaN included.
 ///
-/// Shape:       op(A) [m, k], op(B) [k, n], C [m, n]; any of them may be 0
+/// Shape:       op(A) [m, k], op(B) [k, n], C [m, n], bias [n]; any of them may
+///              be 0
 /// Parameters:  lda, ldb, ldc  elements from one row to the next as stored
 template <typename T>
 struct Gemm {
@@ -28,6 +30,7 @@ struct Gemm {
   T beta = 0;
   T* c;
   int64_t ldc;
+  const T* bias = nullptr;
 
   /// The rows [row, row + rows) and columns [col, col + cols) of C.
   Gemm tile(int64_t row, int64_t rows, int64_t col, int64_t cols) const {
@@ -37,6 +40,7 @@ struct Gemm {
     part.a += trans_a ? row : row * lda;
     part.b += trans_b ? col * ldb : col;
     part.c += row * ldc + col;
+    part.bias += bias != nullptr ? col : 0;
     return part;
   }
 };

@@ -25,10 +25,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Dims sizes = x.shape();
   sizes[x.dim() - 1] = out;
   Tensor y(Shape(sizes), x.dtype());
-  if (bias.defined()) {
-    y.copy_(bias);  // the product is added to it
-  }
   if (x.is_contiguous() && weight.is_contiguous() && y.numel() > 0 && in > 0) {
+    const Tensor dense = bias.defined() ? bias.contiguous() : Tensor();
     visit_floating("linear", x.dtype(), [&]<typename T>(TypeTag<T>) {
       gemm(Gemm<T>{
           .trans_b = true,
@@ -39,11 +37,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
           .lda = in,
           .b = weight.data<T>(),
           .ldb = in,
-          .beta = T(bias.defined()),
           .c = y.mutable_data<T>(),
-          .ldc = out});
+          .ldc = out,
+          .bias = dense.defined() ? dense.data<T>() : nullptr});
     });
     return y;
+  }
+  if (bias.defined()) {
+    y.copy_(bias);  // the product is added to it
   }
   const bool is_vector = x.dim() == 1;
   Tensor rows = is_vector ? y.unsqueeze(0) : y;

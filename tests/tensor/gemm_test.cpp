@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -256,6 +257,45 @@ TEST_CASE("gemm: an empty sum is beta C, and beta = 0 overwrites NaN") {
   gemm(Gemm<float>{
       true, true, 2, 2, 0, 1.0f, &nan, 2, &nan, 0, 0.5f, c.data(), 3});
   CHECK(c == std::vector<float>{0.5, 1, 3, 2, 2.5, 6});
+}
+
+TEST_CASE_TEMPLATE("gemm: a bias is what C holds before", T, float, double) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+           {1, 700, 300},
+           {5, 7, 3},
+           {300, 20, 1},
+           {4, 4, 0},
+           {300, 500, 200}}) {
+    CAPTURE(m);
+    CAPTURE(n);
+    const Case<T> given(false, true, m, n, k, T(0.5), T(1), 3);
+    const std::vector<T> bias = matrix<T>(1, n, n, 4);
+    std::vector<T> expected = given.c;
+    for (int64_t i = 0; i < m; ++i) {
+      std::copy(bias.begin(), bias.end(), expected.begin() + i * given.ldc);
+    }
+    std::vector<T> got = given.c;
+    Gemm<T> product{
+        .trans_b = true,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = T(0.5),
+        .a = given.a.data(),
+        .lda = given.lda,
+        .b = given.b.data(),
+        .ldb = given.ldb,
+        .c = got.data(),
+        .ldc = given.ldc,
+        .bias = bias.data()};
+    gemm(product);
+    product.bias = nullptr;
+    product.beta = 1;
+    product.c = expected.data();
+    gemm(product);
+    CHECK(
+        std::memcmp(got.data(), expected.data(), got.size() * sizeof(T)) == 0);
+  }
 }
 
 TEST_CASE("gemm: products without rows or columns touch nothing") {
