@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "examples/heat_map.h"
+#include "examples/output_file.h"
 #include "examples/translate/attention_page.h"
 #include "examples/translate/attention_weights.h"
 #include "examples/translate/command_line.h"
