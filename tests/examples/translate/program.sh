@@ -32,8 +32,7 @@ done
 kill -9 "$training" 2>/dev/null || true
 wait "$training" 2>/dev/null || true
 [ ! -f parts/model.safetensors ] || fail "killed too late"
-"$program" train --model parts --resume --steps 70 >>parts.log
-"$program" train --model parts --resume --steps 120 >>parts.log
+"$program" train --model parts --resume --patience 7 >>parts.log
 cmp whole/model.safetensors parts/model.safetensors
 grep '"loss"' whole/log.jsonl >whole.losses
 grep '"loss"' parts/log.jsonl | cmp - whole.losses
@@ -101,14 +100,12 @@ for flags in "--d-ff 32" "--dropout 0.2" "--task dates" "--vocab-size 99"; do
   # shellcheck disable=SC2086
   wrong train --resume --model parts $flags
 done
-grep -q '^steps=120$' parts/settings.toml || fail "settings were not kept"
+grep -q '^patience=7$' parts/settings.toml || fail "settings were not kept"
 # A start that fails leaves the old model, and nothing in the way of the next.
 cp whole/model.safetensors old
-wrong train --model whole --overwrite --max-tokens 1
-wrong train --model whole --overwrite --heads 64 --d-model 64 --tie all \
-  --src src --tgt src --max-tokens 1
+wrong train --model whole --overwrite --task dates --max-tokens 1
 cmp old whole/model.safetensors
-wrong train --model new --max-tokens 1
+wrong train --model new --task dates --max-tokens 1
 [ ! -e new ] || fail "a failed start left a folder"
 rm whole/translate.json
 wrong train --model whole
