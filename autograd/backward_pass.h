@@ -20,7 +20,7 @@ namespace heed {
 class BackwardPass {
  public:
   explicit BackwardPass(BackwardOptions options)
-      : options_(options), nested_(passes++ > 0) {}
+      : options_(options), nested_(passes_++ > 0) {}
   ~BackwardPass() {
     // After an exception: forget what was still under way.
     for (Node* node : queue_) {
@@ -29,7 +29,7 @@ class BackwardPass {
     for (auto& [node, outer] : set_aside_) {
       node->pending = std::move(outer);
     }
-    --passes;
+    --passes_;
   }
   BackwardPass(const BackwardPass&) = delete;
   BackwardPass& operator=(const BackwardPass&) = delete;
@@ -65,7 +65,7 @@ class BackwardPass {
     return !captures_ || wanted_.contains(node);
   }
 
-  inline static int64_t passes = 0;  // under way, one inside the other
+  inline static int64_t passes_ = 0;  // under way, one inside the other
 
   BackwardOptions options_;
   const bool nested_;  // started by a rule or a hook of another pass

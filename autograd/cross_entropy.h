@@ -9,8 +9,9 @@ namespace heed {
 ///
 ///     dlogits = dy * (softmax(logits) * sum(q) - q)
 ///
-/// exactly 0 in the rows of ignored targets. Backward keeps the logits and
-/// three numbers a row, no matrix of probabilities.
+/// exactly 0 in the rows of ignored targets. Where a gradient will be wanted it
+/// is made together with the loss, in one pass over the logits, and kept; they
+/// are kept too, for derivatives of higher order.
 Variable cross_entropy(
     const Variable& logits,
     const Tensor& targets,

@@ -293,9 +293,9 @@ Tensor cross_entropy_backward(
   check_same_dtype(kWho, dy, dlogits);
   check_defined(kWho, targets, "targets");
   const bool reduces = options.reduction != Reduction::none;
-  if (dy.shape() != (reduces ? Shape() : targets.shape()) ||
-      dlogits.dim() == 0 ||
-      targets.numel() * dlogits.shape().back() != dlogits.numel()) {
+  const int64_t rank = dlogits.dim();
+  if (dy.shape() != (reduces ? Shape() : targets.shape()) || rank == 0 ||
+      targets.shape() != reduced_shape(dlogits.shape(), {rank - 1}, false)) {
     fail(
         kWho,
         "dlogits, targets and dy must be those of the forward, got ",
@@ -310,9 +310,10 @@ Tensor cross_entropy_backward(
   }
   Tensor dx(dlogits.shape(), dlogits.dtype());
   visit_floating(kWho, dlogits.dtype(), [&]<typename T>(TypeTag<T>) {
+    const Tensor dense = dlogits.contiguous();
     const Tensor dense_targets = targets.contiguous();
     const Tensor dense_dy = dy.contiguous();
-    const Rows<T> rows = rows_of<T>(dlogits, dense_targets, options);
+    const Rows<T> rows = rows_of<T>(dense, dense_targets, options);
     const T* const d = dense_dy.data<T>();
     const int64_t step = reduces ? 0 : 1;
     T* const to = dx.mutable_data<T>();

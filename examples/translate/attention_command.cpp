@@ -1,6 +1,8 @@
 #include <heed/tensor/error.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "examples/translate/commands.h"
 #include "examples/translate/model_folder.h"
 #include "examples/translate/translator.h"
+#include "examples/translate/translator_options.h"
 #include "examples/translate/utf8.h"
 
 namespace translate {
@@ -22,8 +25,7 @@ struct AttentionSettings {
   std::string text, translation, out;
   bool terminal = false;
   std::string kind = "cross";
-  int64_t layer = 0;  // 0: all
-  int64_t head = 0;   // 0: all
+  std::optional<int64_t> layer, head;  // from 1; all
   TranslatorOptions options;
 };
 
@@ -37,10 +39,8 @@ void print_maps(const Attention& attention, const AttentionSettings& s) {
     for (size_t layer = 0; layer < kind.layers.size(); ++layer) {
       const int64_t heads = kind.layers[layer].size(0);
       for (int64_t head = 0; head < heads; ++head) {
-        const bool wanted =
-            (s.layer == 0 || s.layer == static_cast<int64_t>(layer) + 1) &&
-            (s.head == 0 || s.head == head + 1);
-        if (wanted) {
+        if (s.layer.value_or(layer + 1) == static_cast<int64_t>(layer) + 1 &&
+            s.head.value_or(head + 1) == head + 1) {
           std::printf(
               "\n%s",
               examples::to_terminal(head_map(kind, layer, head)).c_str());
@@ -50,20 +50,64 @@ void print_maps(const Attention& attention, const AttentionSettings& s) {
   }
 }
 
+void check_range(
+    const char* option, const std::optional<int64_t>& value, int64_t last) {
+  if (value && (*value < 1 || *value > last)) {
+    heed::fail(
+        "translate attention",
+        option,
+        " must be in [1, ",
+        last,
+        "], got ",
+        *value);
+  }
+}
+
+void check_utf8(const char* option, const std::string& text) {
+  if (!is_utf8(text)) {
+    heed::fail("translate attention", option, " must be UTF-8");
+  }
+}
+
+int64_t num_layers(const Architecture& architecture, const std::string& kind) {
+  return kind == "encoder" ? architecture.encoder_layers
+         : kind == "all"
+             ? std::max(
+                   architecture.encoder_layers, architecture.decoder_layers)
+             : architecture.decoder_layers;
+}
+
+Ids translation_ids(TranslationModel& model, const AttentionSettings& s) {
+  if (s.translation.empty()) {
+    return translate_lines(model, {s.text}, s.options).front().best.front().ids;
+  }
+  const Ids ids = model.vocabulary->encode(s.translation);
+  if (ids.size() >= kMaxSourceTokens) {
+    heed::fail(
+        "translate attention",
+        "--translation must have less than ",
+        kMaxSourceTokens,
+        " tokens, got ",
+        ids.size());
+  }
+  return ids;
+}
+
 int draw(const AttentionSettings& s) {
   if (s.terminal == !s.out.empty()) {
     heed::fail(
         "translate attention", "either --out FILE or --terminal must be given");
   }
-  if (!is_utf8(s.text) || !is_utf8(s.translation)) {
-    heed::fail("translate attention", "--text must be UTF-8");
-  }
+  check_utf8("--text", s.text);
+  check_utf8("--translation", s.translation);
   const std::unique_ptr<TranslationModel> model = load_model(s.model);
-  const Ids ids =
-      s.translation.empty()
-          ? translate_lines(*model, {s.text}, s.options).front().front().ids
-          : model->vocabulary->encode(s.translation);
-  const Attention attention = attention_of(*model, s.text, ids);
+  check_range("--layer", s.layer, num_layers(model->architecture, s.kind));
+  check_range("--head", s.head, model->architecture.num_heads);
+  const Attention attention =
+      attention_of(*model, s.text, translation_ids(*model, s));
+  if (attention.cut) {
+    warn_of_cut("translate attention: --text");
+  }
   if (s.terminal) {
     print_maps(attention, s);
   } else {
@@ -91,17 +135,17 @@ int attention_command(int argc, char** argv) {
   app.add_option(
       "--translation", s.translation, "Look at this one, not the model's own");
   app.add_option("--out", s.out, "The page to write, FILE.html");
-  app.add_flag("--terminal", s.terminal, "Draw here");
+  CLI::Option* terminal = app.add_flag("--terminal", s.terminal, "Draw here");
   app.add_option("--kind", s.kind, "In the terminal")
       ->check(CLI::IsMember({"cross", "encoder", "decoder", "all"}))
+      ->needs(terminal)
       ->capture_default_str();
   app.add_option("--layer", s.layer, "In the terminal, from 1; default: all")
-      ->check(CLI::Range(1, 1000));
+      ->needs(terminal);
   app.add_option("--head", s.head, "In the terminal, from 1; default: all")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--beam", s.options.beam, "Hypotheses at a time; 1: greedy")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->needs(terminal);
+  add_translator_options(app, s.options);
+  app.remove_option(app.get_option("--batch"));  // one text is one batch
   const ParseResult parsed = parse(app, argc, argv);
   return parsed.go_on ? draw(s) : parsed.status;
 }

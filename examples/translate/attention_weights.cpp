@@ -8,12 +8,13 @@
 #include <cctype>
 
 #include "examples/translate/batches.h"
+#include "examples/translate/translator.h"
 #include "examples/translate/utf8.h"
 
 namespace translate {
 namespace {
 
-bool is_mark(const std::string& piece) {
+bool begins_with_punctuation(const std::string& piece) {
   return std::ispunct(static_cast<unsigned char>(piece[0])) != 0;
 }
 
@@ -23,7 +24,7 @@ std::vector<std::string> labels(const Vocabulary& vocabulary, const Ids& ids) {
   std::vector<std::string> all;
   for (int64_t id : ids) {
     const std::string piece = vocabulary.piece(id);
-    if (id < kSpecialIds || piece == start || is_mark(piece)) {
+    if (id < kSpecialIds || piece == start || begins_with_punctuation(piece)) {
       all.push_back(piece);
     } else if (piece.starts_with(start)) {
       all.push_back(piece.substr(start.size()));
@@ -52,30 +53,32 @@ Attention attention_of(
   }
   const heed::Evaluation evaluation(model.transformer);
   const Vocabulary& vocabulary = *model.vocabulary;
-  Pair pair{encode_source(vocabulary, line), ids};
+  const Source source = source_of(model, line);
+  Pair pair{source.ids, ids};
   pair.tgt.insert(pair.tgt.begin(), kBosId);
   pair.tgt.push_back(kEosId);
   const Batch batch = make_batch({pair}, {0});
   heed::AttentionWeights weights;
   model.transformer.forward(batch.src, batch.tgt, &weights);
-  const auto source = labels(vocabulary, pair.src);
+  const auto read = labels(vocabulary, pair.src);
   const auto given =
       labels(vocabulary, Ids(pair.tgt.begin(), pair.tgt.end() - 1));
   const auto said =
       labels(vocabulary, Ids(pair.tgt.begin() + 1, pair.tgt.end()));
   return {
-      .source = line,
+      .source = source.cut ? vocabulary.decode(source.ids) + " ..." : line,
       .translation = vocabulary.decode(ids),
+      .cut = source.cut,
       .kinds = {
           {"cross",
            "Translation looks at source",
            said,
-           source,
+           read,
            of_one_sentence(weights.decoder_cross)},
           {"encoder",
            "Source looks at itself",
-           source,
-           source,
+           read,
+           read,
            of_one_sentence(weights.encoder)},
           {"decoder",
            "Translation looks at what it said",

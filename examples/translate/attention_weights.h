@@ -22,11 +22,13 @@ struct AttentionKind {
 struct Attention {
   std::string source;
   std::string translation;
+  bool cut = false;  ///< Whether only the start of the source was looked at.
   /// Cross-attention, then the encoder's and the decoder's own.
   std::vector<AttentionKind> kinds;
 };
 
-/// `ids` are those of the translation, without the special ones. Throws
+/// `ids` are those of the translation, without the special ones. A long line
+/// counts as far as translate_lines() translates it. Throws
 /// std::invalid_argument for a blank line.
 Attention attention_of(
     TranslationModel& model, const std::string& line, const Ids& ids);

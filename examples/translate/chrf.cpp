@@ -88,6 +88,9 @@ double chrf2(
     for (size_t n = 1; n <= kOrder; ++n) {
       Counts& c = counts[n - 1];
       const auto allowed = ngrams(reference, n);
+      if (allowed.empty()) {
+        continue;
+      }
       for (const auto& [ngram, count] : allowed) {
         c.reference += count;
       }

@@ -11,8 +11,8 @@ struct ChrfOptions {
 
 /// chrF2 of a whole text, 0 to 100, as sacreBLEU computes it by default
 /// (Popovic 2015, W15-3049): n-grams of characters without white space, counted
-/// over all lines for n = 1 ... 6; precision and recall are means over the n of
-/// which both sides have any, and
+/// over all lines whose reference is n characters long at least, n = 1 ... 6;
+/// precision and recall are means over the n of which both sides have any, and
 ///
 ///     chrF2 = 100 * 5 * precision * recall / (4 * precision + recall)
 ///

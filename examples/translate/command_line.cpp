@@ -6,19 +6,34 @@
 
 namespace translate {
 
+std::string one_line(std::string what) {
+  std::replace_if(
+      what.begin(),
+      what.end(),
+      [](char c) { return c == '\n' || c == '\r'; },
+      ' ');
+  constexpr size_t kLongest = 500;
+  if (what.size() > kLongest) {
+    size_t end = kLongest;
+    while (end > 0 && (what[end] & 0xc0) == 0x80) {  // within a character
+      --end;
+    }
+    what.replace(end, std::string::npos, " ...");
+  }
+  return what;
+}
+
 ParseResult parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help
     return {false, app.exit(success)};
   } catch (const CLI::ParseError& error) {
-    std::string what = error.what();
-    std::replace(what.begin(), what.end(), '\n', ' ');
     std::fprintf(
         stderr,
         "%s: %s; see %s --help\n",
         app.get_name().c_str(),
-        what.c_str(),
+        one_line(error.what()).c_str(),
         app.get_name().c_str());
     return {false, 2};
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace translate {
 
@@ -10,6 +11,10 @@ struct ParseResult {
   bool go_on = true;
   int status = 0;
 };
+
+/// A message for a single line: without line breaks, and cut where it gets
+/// long.
+std::string one_line(std::string what);
 
 /// Reads the options of a command. What is wrong is told in one line, status 2.
 ParseResult parse(CLI::App& app, int argc, char** argv);

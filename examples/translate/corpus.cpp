@@ -102,7 +102,7 @@ Dataset with_held_out(ParallelText train) {
     data.train = std::move(train);
     return data;
   }
-  const size_t every = std::max<size_t>({20, train.size() / 1000, 1});
+  const size_t every = std::max<size_t>(20, (train.size() + 999) / 1000);
   for (size_t i = 0; i < train.size(); ++i) {
     const bool held_out = i % every == every - 1 ||
                           (train.size() < every && i == train.size() - 1);

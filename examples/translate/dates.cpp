@@ -10,7 +10,6 @@
 namespace translate {
 namespace {
 
-constexpr int64_t kDays = 36525;  // of 1950 to 2049
 constexpr size_t kTrainingPairs = 60'000;
 constexpr size_t kValidPairs = 300;
 constexpr size_t kTestPairs = 1'000;
@@ -121,6 +120,12 @@ std::string part(char name, const Date& date, int weekday) {
   }
 }
 
+void check_days(int64_t days) {
+  if (days < 0 || days >= kDays) {
+    heed::fail("dates", "days must be in [0, ", kDays, "), got ", days);
+  }
+}
+
 int64_t below(int64_t n, heed::Generator& generator) {
   return static_cast<int64_t>(
       heed::uniform_index(generator.reserve(2), 0, static_cast<uint64_t>(n)));
@@ -129,6 +134,7 @@ int64_t below(int64_t n, heed::Generator& generator) {
 }  // namespace
 
 Date date_of(int64_t days) {
+  check_days(days);
   Date date{1950, 1, 1};
   while (days >= length_of_month(date.year, date.month)) {
     days -= length_of_month(date.year, date.month);
@@ -140,6 +146,7 @@ Date date_of(int64_t days) {
 }
 
 int weekday_of(int64_t days) {
+  check_days(days);
   return static_cast<int>((days + 6) % 7);  // 1 January 1950 was a Sunday
 }
 

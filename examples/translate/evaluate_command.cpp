@@ -1,5 +1,4 @@
 #include <heed/tensor/error.h>
-#include <heed/tensor/parallel.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "examples/translate/corpus.h"
 #include "examples/translate/model_folder.h"
 #include "examples/translate/translator.h"
+#include "examples/translate/translator_options.h"
 
 namespace translate {
 namespace {
@@ -23,20 +23,24 @@ struct EvaluateSettings {
   std::string src, ref, hyp, out, json;
   bool lowercase = false;
   TranslatorOptions options;
-  int threads = 0;
 };
 
-std::vector<std::string> hypotheses_of(const EvaluateSettings& s) {
+// Translations, and the references that they are the source side of.
+ParallelText to_compare(const EvaluateSettings& s) {
   if (!s.hyp.empty()) {
-    return read_lines(s.hyp);
+    return read_parallel(s.hyp, s.ref);
   }
-  const std::vector<std::string> src = read_parallel(s.src, s.ref).src;
+  ParallelText text = read_parallel(s.src, s.ref);
   const std::unique_ptr<TranslationModel> model = load_model(s.model);
-  std::vector<std::string> hypotheses;
-  for (const auto& translations : translate_lines(*model, src, s.options)) {
-    hypotheses.push_back(translations.front().text);
+  const auto translated = translate_lines(*model, text.src, s.options);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (translated[i].cut) {
+      warn_of_cut(
+          "translate evaluate: " + s.src + ", line " + std::to_string(i + 1));
+    }
+    text.src[i] = translated[i].best.front().text;
   }
-  return hypotheses;
+  return text;
 }
 
 int evaluate(const EvaluateSettings& s) {
@@ -45,30 +49,12 @@ int evaluate(const EvaluateSettings& s) {
         "translate evaluate",
         "either --src must be given, to be translated, or --hyp");
   }
-  if (s.threads > 0) {
-    heed::set_num_threads(s.threads);
-  }
   for (const std::string& file : {s.out, s.json}) {
     if (!file.empty()) {
       examples::check_writable(file);
     }
   }
-  const std::vector<std::string> references = read_lines(s.ref);
-  const std::vector<std::string> hypotheses = hypotheses_of(s);
-  if (references.empty()) {
-    heed::fail<std::runtime_error>(
-        s.ref, "must hold at least one line, got none");
-  }
-  if (hypotheses.size() != references.size()) {
-    heed::fail<std::runtime_error>(
-        s.hyp,
-        "must have as many lines as ",
-        s.ref,
-        ", got ",
-        hypotheses.size(),
-        " and ",
-        references.size());
-  }
+  const auto [hypotheses, references] = to_compare(s);
   const BleuOptions bleu_options{.lowercase = s.lowercase};
   const ChrfOptions chrf_options{.lowercase = s.lowercase};
   const BleuScore score = bleu(hypotheses, references, bleu_options);
@@ -114,23 +100,9 @@ int evaluate_command(int argc, char** argv) {
       ->required();
   app.add_option("--hyp", s.hyp, "Score this file's lines; no model is used");
   app.add_flag("--lowercase", s.lowercase, "Ignore case");
-  app.add_option("--beam", s.options.beam, "Hypotheses at a time; 1: greedy")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--alpha", s.options.alpha, "Of the length penalty")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  app.add_option(
-         "--max-length", s.options.max_length, "Tokens of a translation")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--batch", s.options.batch, "Lines translated together")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+  add_translator_options(app, s.options);
   app.add_option("--out", s.out, "Write the translations to this file");
   app.add_option("--json", s.json, "Write the scores to this file");
-  app.add_option("--threads", s.threads, "Default: one a core")
-      ->check(CLI::Range(1, 1024));
   const ParseResult parsed = parse(app, argc, argv);
   return parsed.go_on ? evaluate(s) : parsed.status;
 }

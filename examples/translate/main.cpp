@@ -5,8 +5,10 @@
 //   translate --help              all commands
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
 
+#include "examples/translate/command_line.h"
 #include "examples/translate/commands.h"
 
 namespace {
@@ -43,9 +45,19 @@ void print_help(std::FILE* out) {
       "files.\n");
 }
 
-}  // namespace
+int run(const Command& command, int argc, char** argv) {
+  try {
+    return command.run(argc, argv);
+  } catch (const std::exception& error) {
+    const std::string what = translate::one_line(error.what());
+    const bool named =
+        what.starts_with("translate ") || what.starts_with("translate:");
+    std::fprintf(stderr, "%s%s\n", named ? "" : "translate: ", what.c_str());
+    return 2;
+  }
+}
 
-int main(int argc, char** argv) {
+int translate_main(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
     print_help(stdout);
@@ -53,17 +65,7 @@ int main(int argc, char** argv) {
   }
   for (const Command& command : kCommands) {
     if (command.name == name) {
-      try {
-        return command.run(argc - 1, argv + 1);
-      } catch (const std::exception& error) {
-        const std::string_view what = error.what();
-        std::fprintf(
-            stderr,
-            "%s%s\n",
-            what.starts_with("translate") ? "" : "translate: ",
-            error.what());
-        return 2;
-      }
+      return run(command, argc - 1, argv + 1);
     }
   }
   if (name.empty()) {
@@ -72,7 +74,19 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "translate: there is no command \"%s\"; see translate --help\n",
-        argv[1]);
+        translate::one_line(argv[1]).c_str());
   }
   return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = translate_main(argc, argv);
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (status == 0 && !written) {
+    std::fprintf(stderr, "translate: the output cannot be written\n");
+    return 2;
+  }
+  return status;
 }

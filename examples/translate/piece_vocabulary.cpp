@@ -3,6 +3,7 @@
 #include <heed/tensor/error.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "examples/translate/utf8.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr const char* kHeader = "heed pieces 1";
 
-bool is_mark(const std::string& character) {
+bool is_punctuation(const std::string& character) {
   return character.size() == 1 &&
          std::ispunct(static_cast<unsigned char>(character[0])) != 0;
 }
@@ -23,11 +24,11 @@ std::vector<std::string> runs_and_marks(const std::string& word) {
   std::vector<std::string> parts;
   bool in_run = false;
   for (const std::string& character : characters(word)) {
-    if (is_mark(character) || !in_run) {
+    if (is_punctuation(character) || !in_run) {
       parts.emplace_back(parts.empty() ? kWordStart : "");
     }
     parts.back() += character;
-    in_run = !is_mark(character);
+    in_run = !is_punctuation(character);
   }
   return parts;
 }

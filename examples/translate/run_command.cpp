@@ -1,8 +1,6 @@
 #include <heed/tensor/error.h>
-#include <heed/tensor/parallel.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -12,8 +10,10 @@
 #include "examples/translate/attention_weights.h"
 #include "examples/translate/command_line.h"
 #include "examples/translate/commands.h"
+#include "examples/translate/line_reader.h"
 #include "examples/translate/model_folder.h"
 #include "examples/translate/translator.h"
+#include "examples/translate/translator_options.h"
 #include "examples/translate/utf8.h"
 
 namespace translate {
@@ -24,34 +24,36 @@ struct RunSettings {
   TranslatorOptions options;
   bool score = false;
   bool align = false;
-  int threads = 0;
 };
 
-// Lines are translated this many batches at a time: sorted by length among
-// each other, and written out before the next are read.
+// Lines are translated at most this many batches at a time: sorted by length
+// among each other, and written out before the next are read.
 constexpr int64_t kBatchesRead = 16;
 
-std::string checked(std::string line, int64_t number) {
-  if (line.ends_with('\r')) {
-    line.pop_back();
-  }
-  if (!is_utf8(line)) {
-    heed::fail<std::runtime_error>(
-        "translate run", "the input must be UTF-8, line ", number, " is not");
-  }
-  return line;
-}
-
+// The line's number counts from 1.
 void print(
     TranslationModel& model,
     const std::string& line,
-    const std::vector<Translation>& translations,
+    int64_t number,
+    const TranslatedLine& translated,
     const RunSettings& s) {
-  for (const Translation& translation : translations) {
-    if (s.score) {
-      std::printf("%.4f\t", translation.score);
+  if (translated.cut) {
+    warn_of_cut("translate run: line " + std::to_string(number));
+  }
+  for (const Translation& translation : translated.best) {
+    const char* text = translation.text.c_str();
+    if (s.options.n_best > 1) {  // Moses' format, counted from 0
+      std::printf("%lld |||", static_cast<long long>(number - 1));
+      if (is_blank(line)) {
+        std::printf(" ||| 0\n");
+      } else {
+        std::printf(" %s ||| %.4f\n", text, translation.score);
+      }
+    } else if (s.score) {
+      std::printf("%.4f\t%s\n", translation.score, text);
+    } else {
+      std::printf("%s\n", text);
     }
-    std::printf("%s\n", translation.text.c_str());
     if (s.align && !is_blank(line)) {
       const Attention attention = attention_of(model, line, translation.ids);
       std::printf(
@@ -60,33 +62,27 @@ void print(
   }
 }
 
-void warn_if_long(
-    const TranslationModel& model, const std::string& line, int64_t number) {
-  // No piece is shorter than a byte.
-  if (line.size() >= kMaxSourceTokens &&
-      model.vocabulary->encode(line).size() >= kMaxSourceTokens) {
-    std::fprintf(
-        stderr,
-        "translate run: line %lld is translated up to its %zuth token\n",
-        static_cast<long long>(number),
-        kMaxSourceTokens - 1);
-  }
-}
-
 void run_lines(TranslationModel& model, const RunSettings& s) {
   const auto count = static_cast<size_t>(s.options.batch * kBatchesRead);
+  LineReader reader(STDIN_FILENO);
   int64_t number = 0;
-  bool more = true;
-  while (more) {
-    std::vector<std::string> lines;
-    std::string line;
-    while (lines.size() < count && (more = !!std::getline(std::cin, line))) {
-      lines.push_back(checked(line, ++number));
-      warn_if_long(model, lines.back(), number);
+  while (true) {
+    const std::vector<std::string> lines = reader.next(count);
+    if (lines.empty()) {
+      return;
     }
-    const auto translations = translate_lines(model, lines, s.options);
     for (size_t i = 0; i < lines.size(); ++i) {
-      print(model, lines[i], translations[i], s);
+      if (!is_utf8(lines[i])) {
+        heed::fail<std::runtime_error>(
+            "translate run",
+            "the input must be UTF-8, line ",
+            number + static_cast<int64_t>(i) + 1,
+            " is not");
+      }
+    }
+    const auto translated = translate_lines(model, lines, s.options);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      print(model, lines[i], ++number, translated[i], s);
     }
     if (std::fflush(stdout) != 0) {
       heed::fail<std::runtime_error>(
@@ -98,12 +94,15 @@ void run_lines(TranslationModel& model, const RunSettings& s) {
 void run_prompt(TranslationModel& model, const RunSettings& s) {
   std::printf("One line a translation; Ctrl-D ends.\n");
   std::string line;
+  int64_t number = 0;
   while (std::printf("> "), std::fflush(stdout), std::getline(std::cin, line)) {
+    ++number;
     if (!is_utf8(line)) {
       std::printf("That is not UTF-8.\n");
       continue;
     }
-    print(model, line, translate_lines(model, {line}, s.options).front(), s);
+    const auto translated = translate_lines(model, {line}, s.options);
+    print(model, line, number, translated.front(), s);
   }
   std::printf("\n");
 }
@@ -114,29 +113,16 @@ int run_command(int argc, char** argv) {
   RunSettings s;
   CLI::App app(
       "Translates each line of the standard input; blank lines stay blank. At "
-      "a terminal it asks for lines. With --n-best N every line gives up to N "
-      "lines, the best first.",
+      "a terminal it asks for lines. With --n-best N > 1 every line gives up "
+      "to "
+      "N lines, the best first, as \"INDEX ||| translation ||| score\", the "
+      "first INDEX being 0.",
       "translate run");
   app.add_option("--model", s.model, "The model's folder")
       ->capture_default_str();
-  app.add_option("--beam", s.options.beam, "Hypotheses at a time; 1: greedy")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option(
-         "--alpha",
-         s.options.alpha,
-         "Of the length penalty ((5 + L) / 6)^alpha")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
+  add_translator_options(app, s.options);
   app.add_option("--n-best", s.options.n_best, "Translations a line")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option(
-         "--max-length", s.options.max_length, "Tokens of a translation")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--batch", s.options.batch, "Lines translated together")
-      ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   app.add_flag(
       "--score",
@@ -147,14 +133,9 @@ int run_command(int argc, char** argv) {
       s.align,
       "Draw which source pieces each piece came from: the mean of all "
       "cross-attention");
-  app.add_option("--threads", s.threads, "Default: one a core")
-      ->check(CLI::Range(1, 1024));
   const ParseResult parsed = parse(app, argc, argv);
   if (!parsed.go_on) {
     return parsed.status;
-  }
-  if (s.threads > 0) {
-    heed::set_num_threads(s.threads);
   }
   if (s.options.n_best > s.options.beam) {
     heed::fail(

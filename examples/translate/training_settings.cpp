@@ -85,7 +85,7 @@ TrainingSettings multi30k() {
       .d_model = 128,
       .num_heads = 4,
       .d_ff = 256,
-      .dropout = 0.25,
+      .dropout = 0.3,
       .norm_first = true};
   s.vocab_size = 6'000;
   s.lr = 3e-3;

@@ -5,13 +5,15 @@
 namespace translate {
 
 TranslationModel::TranslationModel(
-    const Architecture& of, std::unique_ptr<Vocabulary> words, std::string what)
-    : architecture(of),
-      task(std::move(what)),
-      vocabulary(std::move(words)),
+    const Architecture& architecture,
+    std::unique_ptr<Vocabulary> vocabulary,
+    std::string task)
+    : architecture(architecture),
+      task(std::move(task)),
+      vocabulary(std::move(vocabulary)),
       transformer(
-          vocabulary->size(),
-          vocabulary->size(),
+          this->vocabulary->size(),
+          this->vocabulary->size(),
           architecture.transformer_options()) {}
 
 }  // namespace translate

@@ -3,6 +3,7 @@
 #include <heed/nn/beam_search.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -15,15 +16,6 @@ namespace {
 // More tokens than a translation of so many should need.
 int64_t length_limit(const Ids& source) {
   return 20 + 3 * static_cast<int64_t>(source.size());
-}
-
-Ids source_of(const TranslationModel& model, const std::string& line) {
-  Ids ids = encode_source(*model.vocabulary, line);
-  if (ids.size() > kMaxSourceTokens) {
-    ids.resize(kMaxSourceTokens);
-    ids.back() = kEosId;
-  }
-  return ids;
 }
 
 // The same text may be put together of pieces in several ways: its likeliest
@@ -50,17 +42,37 @@ std::vector<Translation> different(
 
 }  // namespace
 
-std::vector<std::vector<Translation>> translate_lines(
+Source source_of(const TranslationModel& model, const std::string& line) {
+  Source source{encode_source(*model.vocabulary, line)};
+  if (source.ids.size() > kMaxSourceTokens) {
+    source.ids.resize(kMaxSourceTokens);
+    source.ids.back() = kEosId;
+    source.cut = true;
+  }
+  return source;
+}
+
+void warn_of_cut(const std::string& where) {
+  std::fprintf(
+      stderr,
+      "%s: only the first %zu tokens are translated\n",
+      where.c_str(),
+      kMaxSourceTokens - 1);
+}
+
+std::vector<TranslatedLine> translate_lines(
     TranslationModel& model,
     const std::vector<std::string>& lines,
     const TranslatorOptions& options) {
-  std::vector<std::vector<Translation>> translations(lines.size());
+  std::vector<TranslatedLine> translated(lines.size());
   std::vector<std::pair<Ids, size_t>> sources;  // and of which line
   for (size_t i = 0; i < lines.size(); ++i) {
     if (is_blank(lines[i])) {
-      translations[i].emplace_back();
+      translated[i].best.emplace_back();
     } else {
-      sources.emplace_back(source_of(model, lines[i]), i);
+      Source source = source_of(model, lines[i]);
+      translated[i].cut = source.cut;
+      sources.emplace_back(std::move(source.ids), i);
     }
   }
   std::stable_sort(
@@ -89,19 +101,19 @@ std::vector<std::vector<Translation>> translate_lines(
          .max_lengths = limits,
          .banned_ids = {kPadId, kBosId}});
     for (size_t i = first; i < last; ++i) {
-      translations[sources[i].second] =
+      translated[sources[i].second].best =
           different(found[i - first], *model.vocabulary, options.n_best);
     }
   }
-  return translations;
+  return translated;
 }
 
 std::vector<std::string> translate_greedily(
     TranslationModel& model, const std::vector<std::string>& lines) {
   std::vector<std::string> texts;
-  for (auto& translations :
+  for (TranslatedLine& line :
        translate_lines(model, lines, {.beam = 1, .batch = 64})) {
-    texts.push_back(std::move(translations.front().text));
+    texts.push_back(std::move(line.best.front().text));
   }
   return texts;
 }

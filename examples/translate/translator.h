@@ -24,13 +24,32 @@ struct Translation {
   double log_prob = 0;  ///< The sum over its tokens.
 };
 
-/// Longer lines are translated up to this token.
+/// What became of a line.
+struct TranslatedLine {
+  std::vector<Translation>
+      best;          ///< All different, the best first; never none.
+  bool cut = false;  ///< Whether only its start was translated.
+};
+
+/// A model is given no more tokens of a line, kEosId among them.
 inline constexpr size_t kMaxSourceTokens = 1024;
 
-/// The best translations of each line, all different, the best first. Lines of
-/// about one length are translated together; what a line gets does not depend
-/// on the others. A blank line gets one blank translation.
-std::vector<std::vector<Translation>> translate_lines(
+/// A line as a model is given it.
+struct Source {
+  Ids ids;           ///< At most kMaxSourceTokens, the last one kEosId.
+  bool cut = false;  ///< Whether there were more.
+};
+
+Source source_of(const TranslationModel& model, const std::string& line);
+
+/// Says on the standard error that only the start of a line counts; `where`
+/// names it: "translate run: line 3".
+void warn_of_cut(const std::string& where);
+
+/// The best translations of each line. Lines of about one length are translated
+/// together; what a line gets does not depend on the others. A blank line gets
+/// one blank translation.
+std::vector<TranslatedLine> translate_lines(
     TranslationModel& model,
     const std::vector<std::string>& lines,
     const TranslatorOptions& options = {});

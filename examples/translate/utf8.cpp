@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "examples/translate/small_letters.h"
+
 namespace translate {
 namespace {
 
@@ -64,53 +66,6 @@ bool is_space(uint32_t code) {
          code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
-// Capital letters of Latin, Greek and Cyrillic stand at fixed distances from
-// their small ones; no locale of the machine is asked.
-uint32_t small_letter(uint32_t c) {
-  const auto within = [c](uint32_t first, uint32_t last) {
-    return c >= first && c <= last;
-  };
-  if (within('A', 'Z') || (within(0xc0, 0xde) && c != 0xd7) ||
-      (within(0x391, 0x3ab) && c != 0x3a2) || within(0x410, 0x42f)) {
-    return c + 32;
-  }
-  if (within(0x400, 0x40f)) {
-    return c + 80;
-  }
-  if (c == 0x178) {
-    return 0xff;
-  }
-  if (c == 0x1e9e) {
-    return 0xdf;  // the capital of ß
-  }
-  // Pairs whose capital is even, and those whose capital is odd.
-  if ((within(0x100, 0x12f) || within(0x132, 0x137) || within(0x14a, 0x177) ||
-       within(0x1e00, 0x1e95) || within(0x1ea0, 0x1eff) ||
-       within(0x460, 0x481) || within(0x48a, 0x4bf) || within(0x4d0, 0x52f)) &&
-      c % 2 == 0) {
-    return c + 1;
-  }
-  if ((within(0x139, 0x148) || within(0x179, 0x17e) || within(0x4c1, 0x4ce)) &&
-      c % 2 == 1) {
-    return c + 1;
-  }
-  switch (c) {
-    case 0x386:
-      return 0x3ac;
-    case 0x388:
-    case 0x389:
-    case 0x38a:
-      return c + 37;
-    case 0x38c:
-      return 0x3cc;
-    case 0x38e:
-    case 0x38f:
-      return c + 63;
-    default:
-      return c;
-  }
-}
-
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -164,7 +119,9 @@ std::string lowercased(std::string_view text) {
       small += text[0];
       text.remove_prefix(1);
     } else {
-      small += to_utf8(small_letter(character.code));
+      // The one capital whose small form is two characters: i with two dots.
+      small += character.code == 0x130 ? "i\u0307"
+                                       : to_utf8(small_letter(character.code));
       text.remove_prefix(character.bytes);
     }
   }

@@ -19,7 +19,8 @@ std::vector<std::string> words(std::string_view text);
 /// Whether there is nothing but white space in `text`.
 bool is_blank(std::string_view text);
 
-/// `text` in small letters, as far as single characters have one.
+/// `text` in small letters, of whatever script; as Python's str.lower(), but
+/// that a sigma at the end of a word is an ordinary one.
 std::string lowercased(std::string_view text);
 
 /// The lines of a text, their \n or \r\n removed; the last one may lack it.

@@ -214,6 +214,19 @@ TEST_CASE("cross_entropy_backward: shapes that are not the forward's throw") {
   CHECK_THROWS_AS(
       cross_entropy_backward(ones({3}), dlogits, targets, {}),
       std::invalid_argument);
+  CHECK_THROWS_AS(
+      cross_entropy_backward(
+          ones({1, 3}), dlogits, targets.reshape({1, 3}), options),
+      std::invalid_argument);
+}
+
+TEST_CASE("cross_entropy_backward: a gradient that does not lie densely") {
+  const Tensor dlogits = noise({4, 3}, 9).transpose(0, 1);
+  const CrossEntropyOptions options{.reduction = Reduction::none};
+  CHECK(equal(
+      cross_entropy_backward(
+          full({3}, 2), dlogits, zeros({3}, kInt64), options),
+      dlogits * 2));
 }
 
 TEST_CASE("cross_entropy_backward: ignored rows are 0, whatever dy") {

@@ -16,6 +16,15 @@ TEST_CASE("chrf2: counted by hand") {
   CHECK(chrf2({"abc"}, {"abcdef"}) == Approx(500 * recall / (4 + recall)));
 }
 
+TEST_CASE("chrf2: a reference too short for an n-gram takes no part in it") {
+  // The second line counts for one and two letters alone. Precisions 6/8, 4/6,
+  // 2/2, 1/1; recalls 6/6, 4/4, 2/2, 1/1.
+  const double precision = (6.0 / 8 + 4.0 / 6 + 1 + 1) / 4;
+  CHECK(
+      chrf2({"abcd", "abxy"}, {"abcd", "ab"}) ==
+      Approx(500 * precision / (4 * precision + 1)));
+}
+
 TEST_CASE("chrf2: white space does not count, characters are Unicode's") {
   CHECK(chrf2({"a b c"}, {"abc"}) == Approx(100));
   CHECK(chrf2({"\u00fc"}, {"\u00f6"}) == 0);  // though a byte is the same

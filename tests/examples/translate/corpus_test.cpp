@@ -102,6 +102,12 @@ TEST_CASE("with_held_out: what is measured by is not learned from") {
   const Dataset data = with_held_out(text);
   CHECK(data.valid.size() == 5);
   CHECK(data.train.size() == 95);
+  for (size_t size : {19'999, 20'000, 20'999, 40'001, 1'000'500}) {
+    const Strings lines(size, "line");
+    const size_t held_out = with_held_out({lines, lines}).valid.size();
+    CHECK(held_out <= 1'000);
+    CHECK(held_out > 900);
+  }
   const Dataset two = with_held_out({{"a", "b"}, {"A", "B"}});
   CHECK(two.valid.src == Strings{"b"});
   CHECK(two.train.src == Strings{"a"});

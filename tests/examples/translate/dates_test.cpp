@@ -18,7 +18,19 @@ TEST_CASE("dates: days are counted by the Gregorian calendar") {
   CHECK(weekday_of(k9March1987) == 0);
   CHECK(iso_8601(date_of(18'321)) == "2000-02-29");
   CHECK(weekday_of(18'321) == 1);
-  CHECK(iso_8601(date_of(36'524)) == "2049-12-31");
+  CHECK(iso_8601(date_of(kDays - 1)) == "2049-12-31");
+}
+
+TEST_CASE("dates: days outside 1950 to 2049 are refused") {
+  CHECK_THROWS_WITH_AS(
+      date_of(-1),
+      "dates: days must be in [0, 36525), got -1",
+      std::invalid_argument);
+  for (int64_t days : {int64_t{-1}, kDays}) {
+    CHECK_THROWS_AS(date_of(days), std::invalid_argument);
+    CHECK_THROWS_AS(weekday_of(days), std::invalid_argument);
+    CHECK_THROWS_AS(spelled(days, 0), std::invalid_argument);
+  }
 }
 
 TEST_CASE("dates: a day is spelled in many ways") {

@@ -56,14 +56,33 @@ printf 'zweiundvierzigtausendsieben\n\n\nsechshundertsiebzehn\n' >ref
 cmp ref out
 "$program" run --model "$model" --beam 1 --batch 1 <src >out
 cmp ref out
-"$program" run --model "$model" --n-best 3 --score <src >out
-[ "$(grep -c "$(printf '^-[0-9.]*\tzweiund')" out)" -ge 1 ] || fail "no scores"
+"$program" run --model "$model" --score <src >out
+grep -q "$(printf '^-[0-9.]*\tzweiundvierzigtausendsieben$')" out
+"$program" run --model "$model" --n-best 3 <src >out
+grep -q '^0 ||| zweiundvierzigtausendsieben ||| -[0-9.]*$' out
+[ "$(grep -c '^0 |||' out)" -gt 1 ] || fail "no more than one of the best"
+[ "$(grep '^[12] |||' out)" = "$(printf '1 ||| ||| 0\n2 ||| ||| 0')" ]
+grep -q '^3 ||| sechshundertsiebzehn ||| -' out
+printf '\357\273\277forty-two\n' | "$program" run --model "$model" >out
+[ "$(cat out)" = zweiundvierzig ] || fail "a byte order mark was translated"
+
+# Whoever writes a line and waits gets its answer.
+mkfifo asked said
+"$program" run --model "$model" <asked >said &
+exec 3>asked 4<said
+for number in forty-two seven; do
+  echo "$number" >&3
+  timeout 60 head -n 1 <&4 >>answers || fail "no answer to $number"
+done
+exec 3>&- 4<&-
+wait $!
+[ "$(cat answers)" = "$(printf 'zweiundvierzig\nsieben')" ]
 
 "$program" evaluate --model "$model" --src src --ref ref >scores
 grep -q '^chrF2 = 100.00$' scores
 printf 'the cat sat on mat\n' >hyp
-printf 'the cat sat on the mat\n' >cat
-"$program" evaluate --hyp hyp --ref cat >scores
+printf 'the cat sat on the mat\n' >sentence
+"$program" evaluate --hyp hyp --ref sentence >scores
 grep -q '^BLEU = 57.89 ' scores
 grep -q 'case:mixed|eff:no|tok:13a|smooth:exp' scores
 
@@ -77,9 +96,18 @@ grep -q 'layer 2, head 4' drawn
 gzip -c "$source/README.md" >text.gz
 "$program" train --preset tiny --src text.gz --tgt "$source/README.md" \
   --vocab-size 300 --steps 12 --eval-every 6 --model text >text.log
-awk 'BEGIN { for (i = 0; i < 10000; ++i) printf "heed " }' |
-  "$program" run --model text --max-length 4 >out 2>warning
-grep -q 'is translated up to its' warning
+awk 'BEGIN { for (i = 0; i < 10000; ++i) printf "heed " }' >long
+# warned WORDS...: tells soon, and once, what is not translated.
+warned() {
+  timeout 60 "$program" "$@" --model text --max-length 4 <long >out 2>err ||
+    fail "status $? of: $*"
+  [ "$(grep -c 'only the first 1023 tokens' err)" -eq 1 ] ||
+    fail "no warning of: $*"
+}
+warned run --align
+warned evaluate --src long --ref long
+warned attention --text "$(cat long)" --terminal --layer 1 --head 1
+warned attention --text "$(cat long)" --translation heed --out long.html
 
 # wrong WORDS...: ends with status 2 and one line that says why.
 wrong() {
@@ -117,6 +145,14 @@ wrong evaluate --ref ref
 wrong evaluate --hyp hyp --ref ref
 wrong evaluate --hyp missing --ref ref
 wrong attention --model "$model" --text forty
+wrong attention --model "$model" --text forty --terminal --layer 3
+grep -q -- '--layer must be in \[1, 2\], got 3' err
+wrong attention --model "$model" --text forty --terminal --head 5
+grep -q -- '--head must be in \[1, 4\], got 5' err
+wrong attention --model "$model" --text forty --out page.html --layer 1
+wrong attention --model "$model" --text forty --terminal \
+  --translation "$(printf 'gr\374n')"
+grep -q -- '--translation must be UTF-8' err
 wrong info --model "$source/README.md"
 printf 'gr\374n\n' >latin
 wrong evaluate --hyp latin --ref latin
@@ -130,4 +166,24 @@ wrong info --model other
 cp "$model/translate.json" other/translate.json
 head -c 1000 "$model/model.safetensors" >other/model.safetensors
 wrong info --model other
+cp text/model.safetensors other/model.safetensors  # many lines to say
+wrong info --model other
+[ "$(wc -c <err)" -lt 600 ] || fail "a line far too long"
+mkdir translate_nothing
+wrong info --model translate_nothing
+grep -q '^translate: translate_nothing' err
+
+# full WORDS...: says so when nothing can be written.
+full() {
+  status=0
+  "$program" "$@" <src >/dev/full 2>err || status=$?
+  [ "$status" -eq 2 ] || fail "status $status with a full disk: $*"
+  [ "$(grep -c 'the output cannot be written' err)" -eq 1 ] ||
+    fail "no word of the full disk: $*"
+}
+full --help
+full run --model "$model"
+full evaluate --hyp src --ref src
+full info --model "$model"
+full attention --model "$model" --text forty --terminal
 echo "translate does what it says"

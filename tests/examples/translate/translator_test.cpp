@@ -12,10 +12,10 @@ using namespace translate;
 namespace {
 
 std::vector<std::string> texts_of(
-    const std::vector<std::vector<Translation>>& translations) {
+    const std::vector<TranslatedLine>& translated) {
   std::vector<std::string> texts;
-  for (const auto& of_line : translations) {
-    texts.push_back(of_line.front().text);
+  for (const TranslatedLine& line : translated) {
+    texts.push_back(line.best.front().text);
   }
   return texts;
 }
@@ -54,10 +54,10 @@ TEST_CASE("translate_lines: a line's result does not depend on the others") {
         *model, reversed, {.beam = beam, .max_length = 12, .batch = 3});
     std::reverse(by_three.begin(), by_three.end());
     for (size_t i = 0; i < lines.size(); ++i) {
-      CHECK(at_once[i].front().ids == by_three[i].front().ids);
+      CHECK(at_once[i].best.front().ids == by_three[i].best.front().ids);
       CHECK(
-          at_once[i].front().score ==
-          doctest::Approx(by_three[i].front().score).epsilon(1e-4));
+          at_once[i].best.front().score ==
+          doctest::Approx(by_three[i].best.front().score).epsilon(1e-4));
     }
   }
 }
@@ -68,7 +68,7 @@ TEST_CASE("translate_lines: several translations are different and sorted") {
       *model, {"forty-two"}, {.beam = 6, .n_best = 4, .max_length = 6});
   std::set<std::string> texts;
   double last = 0;
-  for (const Translation& translation : translations.front()) {
+  for (const Translation& translation : translations.front().best) {
     CHECK(texts.insert(translation.text).second);
     CHECK(translation.score <= last);
     last = translation.score;
@@ -85,7 +85,10 @@ TEST_CASE("translate_lines: a line of 10,000 tokens is translated in part") {
   }
   const std::string start = line.substr(0, 6 * (kMaxSourceTokens - 1));
   const TranslatorOptions options{.beam = 2, .max_length = 5};
-  CHECK(
-      texts_of(translate_lines(*model, {line}, options)) ==
-      texts_of(translate_lines(*model, {start}, options)));
+  const auto translated = translate_lines(*model, {line, start}, options);
+  CHECK(translated[0].cut);
+  CHECK(!translated[1].cut);
+  const std::vector<std::string> texts = texts_of(translated);
+  CHECK(texts[0] == texts[1]);
+  CHECK(source_of(*model, line).ids == source_of(*model, start).ids);
 }

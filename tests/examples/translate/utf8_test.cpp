@@ -31,15 +31,24 @@ TEST_CASE("utf8: words stand between any white space") {
   CHECK(!is_blank("\u200b"));  // of no width, but no space
 }
 
-TEST_CASE("utf8: capital letters of several scripts become small") {
+TEST_CASE("utf8: capital letters of all scripts become small") {
   CHECK(lowercased("ABC xyz 123") == "abc xyz 123");
   CHECK(
       lowercased("\u00c4\u00d6\u00dc \u00df \u1e9e") ==
       "\u00e4\u00f6\u00fc \u00df \u00df");
+  CHECK(  // Polish, Romanian, Vietnamese, Turkish
+      lowercased(
+          "\u0160\u0141\u0178 \u0218\u021a \u01a0\u01af\u1ea4 \u0130I") ==
+      "\u0161\u0142\u00ff \u0219\u021b \u01a1\u01b0\u1ea5 i\u0307i");
+  CHECK(  // Greek, of old too, and Cyrillic
+      lowercased("\u0391\u03a9\u0386\u1f08 \u0416\u0401\u04c0") ==
+      "\u03b1\u03c9\u03ac\u1f00 \u0436\u0451\u04cf");
+  CHECK(  // Armenian, Georgian, Cherokee, wide Latin, Deseret
+      lowercased("\u0531\u1c90\u13a0\uff21\U00010400") ==
+      "\u0561\u10d0\uab70\uff41\U00010428");
   CHECK(
-      lowercased("\u0160\u0141 \u0391\u03a9 \u0416\u0401") ==
-      "\u0161\u0142 \u03b1\u03c9 \u0436\u0451");
-  CHECK(lowercased("\u00d7 \xff") == "\u00d7 \xff");
+      lowercased("\u00d7\u4f60\u0561\uffff\U0010ffff \xff") ==
+      "\u00d7\u4f60\u0561\uffff\U0010ffff \xff");
 }
 
 TEST_CASE("utf8: lines end with or without a carriage return") {
