@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "examples/heat_map.h"
+#include "examples/output_file.h"
 #include "examples/progress.h"
 
 namespace {

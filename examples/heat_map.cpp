@@ -1,11 +1,8 @@
 #include "examples/heat_map.h"
 
-#include <heed/tensor/error.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 namespace examples {
@@ -215,21 +212,6 @@ std::string to_svg(
       << "\">" << escaped(title) << "</text>\n"
       << body.str() << "</svg>\n";
   return out.str();
-}
-
-void check_writable(const std::string& path) {
-  if (!std::ofstream(path, std::ios::app)) {
-    heed::fail<std::runtime_error>("check_writable", "cannot write ", path);
-  }
-}
-
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary);
-  file << content;
-  file.close();
-  if (!file) {
-    heed::fail<std::runtime_error>("write_file", "cannot write ", path);
-  }
 }
 
 }  // namespace examples

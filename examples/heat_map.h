@@ -22,11 +22,4 @@ std::string to_terminal(const HeatMap& map);
 std::string to_svg(
     const std::string& title, const std::vector<HeatMap>& maps, int columns);
 
-/// Throws std::runtime_error when the file cannot be opened for writing; leaves
-/// what is in it.
-void check_writable(const std::string& path);
-
-/// Throws std::runtime_error when the file cannot be written.
-void write_file(const std::string& path, const std::string& content);
-
 }  // namespace examples

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "examples/heat_map.h"
+#include "examples/output_file.h"
 
 using namespace heed;
 

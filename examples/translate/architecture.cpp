@@ -17,8 +17,8 @@ heed::TransformerOptions Architecture::transformer_options() const {
     heed::fail("translate", "tie must be all, output or none, got ", tie);
   }
   return {
-      .num_encoder_layers = encoder_layers,
-      .num_decoder_layers = decoder_layers,
+      .num_encoder_layers = num_encoder_layers,
+      .num_decoder_layers = num_decoder_layers,
       .d_model = d_model,
       .num_heads = num_heads,
       .d_ff = d_ff,
@@ -34,8 +34,8 @@ heed::TransformerOptions Architecture::transformer_options() const {
 
 Json to_json(const Architecture& a) {
   return {
-      {"encoder_layers", a.encoder_layers},
-      {"decoder_layers", a.decoder_layers},
+      {"encoder_layers", a.num_encoder_layers},
+      {"decoder_layers", a.num_decoder_layers},
       {"d_model", a.d_model},
       {"num_heads", a.num_heads},
       {"d_ff", a.d_ff},
@@ -49,8 +49,8 @@ Json to_json(const Architecture& a) {
 Architecture architecture_from(const Json& json) {
   Architecture a;
   try {
-    a.encoder_layers = json.at("encoder_layers").get<int64_t>();
-    a.decoder_layers = json.at("decoder_layers").get<int64_t>();
+    a.num_encoder_layers = json.at("encoder_layers").get<int64_t>();
+    a.num_decoder_layers = json.at("decoder_layers").get<int64_t>();
     a.d_model = json.at("d_model").get<int64_t>();
     a.num_heads = json.at("num_heads").get<int64_t>();
     a.d_ff = json.at("d_ff").get<int64_t>();

@@ -10,8 +10,8 @@ namespace translate {
 
 /// The options of a translation model that are written down with it.
 struct Architecture {
-  int64_t encoder_layers = 3;
-  int64_t decoder_layers = 3;
+  int64_t num_encoder_layers = 3;
+  int64_t num_decoder_layers = 3;
   int64_t d_model = 256;
   int64_t num_heads = 4;
   int64_t d_ff = 1024;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "examples/heat_map.h"
+#include "examples/output_file.h"
 #include "examples/translate/attention_page.h"
 #include "examples/translate/attention_weights.h"
 #include "examples/translate/command_line.h"
@@ -69,11 +70,11 @@ void check_utf8(const char* option, const std::string& text) {
 }
 
 int64_t num_layers(const Architecture& architecture, const std::string& kind) {
-  return kind == "encoder" ? architecture.encoder_layers
-         : kind == "all"
-             ? std::max(
-                   architecture.encoder_layers, architecture.decoder_layers)
-             : architecture.decoder_layers;
+  return kind == "encoder" ? architecture.num_encoder_layers
+         : kind == "all"   ? std::max(
+                               architecture.num_encoder_layers,
+                               architecture.num_decoder_layers)
+                         : architecture.num_decoder_layers;
 }
 
 Ids translation_ids(TranslationModel& model, const AttentionSettings& s) {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <sstream>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
 
 namespace translate {
 namespace {
@@ -68,20 +67,15 @@ std::string coordinate(double value) {
 }
 
 void draw(std::ostream& out, const Panel& panel, double last_step, int top) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
+  double low = 0;
+  double high = 1;
   for (const Curve& curve : panel.curves) {
     for (const Point& point : curve.points) {
       low = std::min(low, point.y);
       high = std::max(high, point.y);
     }
   }
-  if (!(low <= high)) {
-    low = 0;
-    high = 1;
-  }
-  low = std::min(low, 0.0);
-  const double y_step = round_step(std::max(high - low, 1e-9), 5);
+  const double y_step = round_step(high - low, 5);
   high = y_step * std::ceil(high / y_step + 1e-9);
   const double x_step = round_step(last_step, 6);
   const auto x_of = [&](double x) { return kLeft + kWidth * x / last_step; };
@@ -129,14 +123,21 @@ void draw(std::ostream& out, const Panel& panel, double last_step, int top) {
 
 }  // namespace
 
-void draw_curves(const std::string& path, const std::vector<Record>& records) {
+void draw_curves(
+    const std::string& path,
+    const std::vector<Record>& records,
+    double label_smoothing) {
   double last_step = 1;
   for (const Record& record : records) {
     last_step = std::max(last_step, record["step"].get<double>());
   }
+  const std::string training =
+      label_smoothing > 0
+          ? "training, label smoothing " + number(label_smoothing)
+          : "training";
   const std::vector<Panel> panels = {
       {"Loss a token",
-       {{"training", "#9aa5b1", points_of(records, "loss")},
+       {{training, "#9aa5b1", points_of(records, "loss")},
         {"validation", "#0b4f8a", points_of(records, "valid_loss")}}},
       {"Validation BLEU, greedy",
        {{"BLEU", "#b5541c", points_of(records, "valid_bleu")}}}};

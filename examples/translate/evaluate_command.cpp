@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
 #include "examples/translate/bleu.h"
 #include "examples/translate/chrf.h"
 #include "examples/translate/command_line.h"

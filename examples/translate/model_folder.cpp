@@ -1,5 +1,6 @@
 #include "examples/translate/model_folder.h"
 
+#include <heed/optim/checkpoint.h>
 #include <heed/tensor/error.h>
 #include <heed/tensor/safetensors.h>
 
@@ -9,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
 
 namespace translate {
 namespace {
@@ -36,6 +37,25 @@ Json value_of(const Json& object, const char* key) {
 }
 
 }  // namespace
+
+std::vector<std::string> model_files(const std::string& folder) {
+  const fs::path at(folder);
+  std::vector<std::string> files =
+      heed::checkpoints_in((at / kKeptFolder).string());
+  for (const char* name :
+       {kDescriptionFile,
+        kVocabularyFile,
+        kWeightsFile,
+        kSettingsFile,
+        kCheckpointFile,
+        kLogFile,
+        kCurvesFile}) {
+    if (fs::exists(at / name)) {
+      files.push_back((at / name).string());
+    }
+  }
+  return files;
+}
 
 void save_description(
     const std::string& folder, const TranslationModel& model) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "examples/translate/score.h"
 #include "examples/translate/translation_model.h"
@@ -16,18 +17,31 @@ namespace translate {
 //   vocabulary              what Vocabulary::to_bytes() gives
 //   model.safetensors       the weights, with step and scores
 //
-// and what training leaves beside it: settings.toml, log.jsonl, curves.svg,
-// checkpoint.safetensors and the weights in kept/.
+// and what training leaves beside it:
+//
+//   settings.toml           what it was told
+//   checkpoint.safetensors  what it goes on from
+//   kept/                   weights to be averaged, as checkpoints
+//   log.jsonl, curves.svg   how it went
 
 inline constexpr const char* kDescriptionFile = "translate.json";
 inline constexpr const char* kVocabularyFile = "vocabulary";
 inline constexpr const char* kWeightsFile = "model.safetensors";
+inline constexpr const char* kSettingsFile = "settings.toml";
+inline constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+inline constexpr const char* kKeptFolder = "kept";
+inline constexpr const char* kLogFile = "log.jsonl";
+inline constexpr const char* kCurvesFile = "curves.svg";
 
 /// What is written with weights.
 struct WeightsInfo {
   int64_t step = 0;
   Score valid;
 };
+
+/// The files of a model that are in the folder: those named above, and the
+/// checkpoints in kept/.
+std::vector<std::string> model_files(const std::string& folder);
 
 /// Writes everything but the weights.
 void save_description(const std::string& folder, const TranslationModel& model);

@@ -5,10 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
 #include "examples/translate/command_line.h"
 #include "examples/translate/commands.h"
 #include "examples/translate/corpus.h"
@@ -67,20 +66,55 @@ std::unique_ptr<Vocabulary> vocabulary_of(
       PieceVocabulary::of_words(lines, s.vocab_size));
 }
 
-void prepare_folder(const TrainingSettings& s) {
-  const fs::path folder(s.model);
-  if (s.resume) {
-    return;
-  }
-  if (fs::exists(folder / kDescriptionFile) && !s.overwrite) {
+std::string task_of(const TrainingSettings& s) {
+  return s.is_toy() ? s.task : "text";
+}
+
+void check_free(const std::string& folder) {
+  const std::vector<std::string> files = model_files(folder);
+  if (!files.empty()) {
     heed::fail<std::runtime_error>(
-        s.model,
-        "holds a model already; --resume goes on with it, --overwrite starts "
-        "anew");
+        folder,
+        "must not hold a model already, got ",
+        fs::path(files.back()).filename().string(),
+        "; --resume goes on with it, --overwrite starts anew");
   }
-  for (const char* part : {"kept", "checkpoint.safetensors", kWeightsFile}) {
-    fs::remove_all(folder / part);
+}
+
+// What made the model cannot be changed while it learns.
+void check_same_model(
+    const TrainingSettings& s, const TranslationModel& model) {
+  const TrainingSettings before = read_config(s.model);
+  const auto described = [](const Architecture& architecture,
+                            const std::string& task,
+                            const TrainingSettings& settings) {
+    Json all = to_json(architecture);
+    all["task"] = task;
+    all["vocabulary"] = settings.vocabulary;
+    all["vocab_size"] = settings.vocab_size;
+    return all;
+  };
+  const Json asked = described(s.architecture, task_of(s), s);
+  const Json is = described(model.architecture, model.task, before);
+  for (const auto& [name, value] : is.items()) {
+    if (asked.at(name) != value) {
+      heed::fail(
+          "translate train --resume",
+          name,
+          " must be that of the model, ",
+          value.dump(),
+          ", got ",
+          asked.at(name).dump());
+    }
   }
+}
+
+// Only now, when the new run can start, the old one goes.
+void start_folder(const TrainingSettings& s, const TranslationModel& model) {
+  for (const std::string& file : model_files(s.model)) {
+    fs::remove(file);
+  }
+  save_description(s.model, model);
 }
 
 void show_examples(TranslationModel& model, const ParallelText& text) {
@@ -112,33 +146,41 @@ int train(const TrainingSettings& s) {
   if (!s.json.empty()) {
     examples::check_writable(s.json);  // now, not after the training
   }
+  if (!s.resume && !s.overwrite) {
+    check_free(s.model);
+  }
   const Dataset data = dataset_of(s);
-  prepare_folder(s);
   heed::manual_seed(s.seed);
   std::unique_ptr<TranslationModel> model;
   if (s.resume) {
     model = load_description(s.model);
+    check_same_model(s, *model);
   } else {
     model = std::make_unique<TranslationModel>(
-        s.architecture,
-        vocabulary_of(s, data),
-        s.is_toy() ? s.task : std::string("text"));
-    save_description(s.model, *model);
-    write_config(s);
+        s.architecture, vocabulary_of(s, data), task_of(s));
   }
   Trainer trainer(s, *model, data);
+  if (s.resume) {
+    trainer.resume();
+  } else {
+    start_folder(s, *model);
+  }
+  write_config(s);
+  const size_t left_out = data.train.size() - trainer.num_pairs();
   std::printf(
-      "Training on %zu pairs, preset %s: %lld parameters, vocabulary of %lld, "
+      "Training on %zu pairs%s, preset %s: %lld parameters, vocabulary of "
+      "%lld, "
       "%d threads; model in %s\n",
-      data.train.size(),
+      trainer.num_pairs(),
+      left_out == 0 ? ""
+                    : (" (" + std::to_string(left_out) +
+                       " longer than --max-tokens left out)")
+                          .c_str(),
       s.preset.c_str(),
       static_cast<long long>(model->transformer.num_parameters()),
       static_cast<long long>(model->vocabulary->size()),
       heed::num_threads(),
       s.model.c_str());
-  if (s.resume) {
-    trainer.resume();
-  }
   const TrainingResult result = trainer.run();
   if (result.stopped_by != 0) {
     std::printf(

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <tuple>
 
 #include "examples/translate/curves.h"
@@ -25,14 +24,24 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr int64_t kLogEvery = 50;  // updates between records of the loss
-constexpr const char* kKeptFolder = "kept";
-constexpr const char* kCheckpointFile = "checkpoint.safetensors";
+// A checkpoint at least so often: what a kill may cost.
+constexpr std::chrono::minutes kSaveEvery{5};
 
 std::vector<Pair> short_enough(std::vector<Pair> pairs, int64_t max_tokens) {
+  const size_t count = pairs.size();
   const auto limit = static_cast<size_t>(max_tokens) + 1;  // and kEosId
   std::erase_if(pairs, [limit](const Pair& pair) {
     return pair.src.size() > limit || pair.tgt.size() > limit + 1;
   });
+  if (pairs.empty()) {
+    heed::fail(
+        "translate train",
+        "--max-tokens must leave a pair, got ",
+        max_tokens,
+        " for ",
+        count,
+        " pairs");
+  }
   return pairs;
 }
 
@@ -56,6 +65,19 @@ heed::AdamOptions adam_options(const TrainingSettings& s) {
       .betas = {s.beta1, s.beta2},
       .eps = s.eps,
       .weight_decay = s.weight_decay};
+}
+
+void check_finite(const char* what, double value, int64_t step) {
+  if (!std::isfinite(value)) {
+    heed::fail<std::runtime_error>(
+        "translate train",
+        what,
+        " must be finite, got ",
+        value,
+        " in update ",
+        step,
+        "; a lower --lr or --max-norm 1 may help");
+  }
 }
 
 // By what a person would choose: translations first, then the loss.
@@ -129,16 +151,11 @@ double Trainer::update() {
     (mean * share).backward();
     sum += mean.item<double>() * static_cast<double>(part.tokens);
   }
-  if (!std::isfinite(sum)) {
-    heed::fail<std::runtime_error>(
-        "translate train",
-        "the loss of update ",
-        step_ + 1,
-        " is not finite; a lower --lr or --max-norm 1 may help");
-  }
-  if (settings_.max_norm > 0) {
-    heed::clip_grad_norm(optimizer_.parameters(), settings_.max_norm);
-  }
+  check_finite("the loss", sum, step_ + 1);
+  const double norm = heed::clip_grad_norm(
+      optimizer_.parameters(),
+      settings_.max_norm > 0 ? settings_.max_norm : INFINITY);
+  check_finite("the gradient's norm", norm, step_ + 1);
   optimizer_.set_lr(schedule_.lr(step_ + 1));
   optimizer_.step();
   ++step_;
@@ -164,9 +181,15 @@ bool Trainer::evaluation_due() {
   return due;
 }
 
-void Trainer::evaluate(examples::Progress& progress) {
+Score Trainer::measure() {
   const Score valid =
       score(model_, data_.valid, valid_pairs_, settings_.batch_tokens);
+  check_finite("the validation loss", valid.loss, step_);
+  return valid;
+}
+
+void Trainer::evaluate(examples::Progress& progress) {
+  const Score valid = measure();
   const bool better = best_step_ == 0 || is_better(valid, best_);
   progress.print(
       "step " + std::to_string(step_) + "  " + shown(valid) +
@@ -195,22 +218,27 @@ void Trainer::evaluate(examples::Progress& progress) {
     evaluations_since_best_ = 0;
     save_weights(path(kWeightsFile), model_, {step_, valid});
   }
-  draw_curves(path("curves.svg"), log_->records());
+  draw_curves(path(kCurvesFile), log_->records(), settings_.label_smoothing);
   save_checkpoint();
   remove_unkept();
 }
 
 // Among the kept ones are the best, or the last, as many as were asked for.
 void Trainer::keep(const Score& valid) {
-  if (settings_.keep <= 1) {
-    return;
+  if (settings_.keep > 1) {
+    fs::create_directories(path(kKeptFolder));
+    heed::save_checkpoint(
+        heed::checkpoint_path(path(kKeptFolder), step_),
+        {.model = model_.transformer.state_dict(), .step = step_});
+    kept_.push_back({step_, valid});
   }
-  fs::create_directories(path(kKeptFolder));
-  heed::save_checkpoint(
-      heed::checkpoint_path(path(kKeptFolder), step_),
-      {.model = model_.transformer.state_dict(), .step = step_});
-  kept_.push_back({step_, valid});
-  if (static_cast<int64_t>(kept_.size()) > settings_.keep) {
+  forget_surplus();
+}
+
+void Trainer::forget_surplus() {
+  const auto most =
+      static_cast<size_t>(settings_.keep > 1 ? settings_.keep : 0);
+  while (kept_.size() > most) {
     const auto worst =
         settings_.average == "last"
             ? kept_.begin()
@@ -235,32 +263,41 @@ void Trainer::remove_unkept() const {
   }
 }
 
+// Once in a while, the mean since the last time.
+void Trainer::log_loss(double loss) {
+  logged_loss_sum_ += loss;
+  ++logged_updates_;
+  if (step_ % kLogEvery == 0) {
+    log_->add(
+        {{"step", step_},
+         {"epoch", batches_.epoch()},
+         {"loss", logged_loss_sum_ / static_cast<double>(logged_updates_)},
+         {"lr", optimizer_.lr()}});
+    logged_loss_sum_ = 0;
+    logged_updates_ = 0;
+  }
+}
+
 TrainingResult Trainer::run() {
   const StopSignal stop;
-  log_ = std::make_unique<TrainingLog>(path("log.jsonl"), step_);
+  log_ = std::make_unique<TrainingLog>(path(kLogFile), step_);
   start_ = Clock::now();
   examples::Progress progress(settings_.steps, step_);
-  double losses = 0;  // of the updates since the last record
-  int64_t updates = 0;
+  saved_ = start_;
+  if (step_ == 0) {
+    save_checkpoint();
+  }
   while (!is_done() && StopSignal::received() == 0) {
     const Clock::time_point begin = Clock::now();
     const double loss = update();
-    losses += loss;
-    ++updates;
     training_seconds_ +=
         std::chrono::duration<double>(Clock::now() - begin).count();
     progress.update(step_, loss, optimizer_.lr(), batch_tokens_done_);
-    if (step_ % kLogEvery == 0) {
-      log_->add(
-          {{"step", step_},
-           {"epoch", batches_.epoch()},
-           {"loss", losses / static_cast<double>(updates)},
-           {"lr", optimizer_.lr()}});
-      losses = 0;
-      updates = 0;
-    }
+    log_loss(loss);
     if (evaluation_due()) {
       evaluate(progress);
+    } else if (Clock::now() - saved_ > kSaveEvery) {
+      save_checkpoint();
     }
   }
   TrainingResult result{
@@ -281,7 +318,7 @@ TrainingResult Trainer::run() {
 }
 
 void Trainer::finish(examples::Progress& progress) {
-  if (evaluated_step_ != step_) {
+  if (best_step_ == 0 || evaluated_step_ != step_) {
     evaluate(progress);  // the minutes were over between two evaluations
   }
   load_weights(path(kWeightsFile), model_);
@@ -293,8 +330,7 @@ void Trainer::finish(examples::Progress& progress) {
     files.push_back(heed::checkpoint_path(path(kKeptFolder), kept.step));
   }
   model_.transformer.load_state_dict(heed::average_models(files));
-  const Score valid =
-      score(model_, data_.valid, valid_pairs_, settings_.batch_tokens);
+  const Score valid = measure();
   progress.print(
       "average of " + std::to_string(kept_.size()) + "  " + shown(valid));
   if (is_better(valid, best_)) {
@@ -319,6 +355,8 @@ void Trainer::save_checkpoint() {
       {"kept", kept},
       {"loss_sum", loss_sum_},
       {"loss_tokens", loss_tokens_},
+      {"logged_loss_sum", logged_loss_sum_},
+      {"logged_updates", logged_updates_},
       {"tokens", tokens_},
       {"training_seconds", training_seconds_},
       {"seconds", seconds()}};
@@ -331,6 +369,7 @@ void Trainer::save_checkpoint() {
        .epoch = batches_.epoch(),
        .position = batches_.position(),
        .texts = {{"state", state.dump()}}});
+  saved_ = Clock::now();
 }
 
 void Trainer::resume() {
@@ -353,8 +392,12 @@ void Trainer::resume() {
       kept_.push_back(
           {one.at("step").get<int64_t>(), score_from(one.at("valid"))});
     }
+    forget_surplus();  // --keep may be less than it was
     loss_sum_ = state.at("loss_sum").get<double>();
     loss_tokens_ = state.at("loss_tokens").get<int64_t>();
+    // Models of an earlier day do not have these two.
+    logged_loss_sum_ = state.value("logged_loss_sum", 0.0);
+    logged_updates_ = state.value("logged_updates", int64_t{0});
     tokens_ = state.at("tokens").get<int64_t>();
     training_seconds_ = state.at("training_seconds").get<double>();
     seconds_before_ = state.at("seconds").get<double>();

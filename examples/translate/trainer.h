@@ -27,7 +27,8 @@ struct TrainingResult {
 };
 
 /// One training run: batches, updates, evaluations, files. What it needs to go
-/// on is in the model's folder after each evaluation and when it is stopped.
+/// on is in the model's folder from the start, after each evaluation, every few
+/// minutes and when it is stopped.
 class Trainer {
  public:
   /// All must outlive this. Throws std::invalid_argument when no training pair
@@ -37,13 +38,18 @@ class Trainer {
       TranslationModel& model,
       const Dataset& data);
 
+  /// The training pairs that are short enough.
+  size_t num_pairs() const { return train_pairs_.size(); }
+
   /// Goes on from the folder's checkpoint: bit for bit as if the run had never
   /// stopped. Throws std::runtime_error when there is none, or none that fits.
   void resume();
 
   /// Trains until the steps, the minutes or the patience are at an end, or a
   /// signal comes. Then, unless stopped by one, the model has the best weights,
-  /// or the average of those kept where that is better.
+  /// or the average of those kept where that is better. Throws
+  /// std::runtime_error when a loss or a gradient is not finite; what is in the
+  /// folder then is from before.
   TrainingResult run();
 
  private:
@@ -57,8 +63,11 @@ class Trainer {
   bool is_done() const;
   double update();
   bool evaluation_due();
+  Score measure();
   void evaluate(examples::Progress& progress);
+  void log_loss(double loss);
   void keep(const Score& valid);
+  void forget_surplus();
   void remove_unkept() const;
   void save_checkpoint();
   void finish(examples::Progress& progress);
@@ -86,12 +95,16 @@ class Trainer {
   // Since the last evaluation.
   double loss_sum_ = 0;
   int64_t loss_tokens_ = 0;
+  // Since the last record of the loss.
+  double logged_loss_sum_ = 0;
+  int64_t logged_updates_ = 0;
   // Over the whole run.
   int64_t tokens_ = 0;
   double training_seconds_ = 0;
   double seconds_before_ = 0;  // of earlier runs
   Clock::time_point start_ = Clock::now();
   int64_t batch_tokens_done_ = 0;  // target tokens of the last update
+  Clock::time_point saved_;        // the checkpoint
 };
 
 }  // namespace translate

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <utility>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
 
 namespace translate {
 

@@ -1,18 +1,53 @@
 #include "examples/translate/training_options.h"
 
+#include <charconv>
 #include <filesystem>
 #include <limits>
+#include <memory>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "examples/heat_map.h"
+#include "examples/output_file.h"
+#include "examples/translate/model_folder.h"
 
 namespace translate {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfigFile = "settings.toml";
+/// The shortest text that is read back as the same number.
+std::string exact(double value) {
+  char text[32];
+  const std::to_chars_result end =
+      std::to_chars(text, text + sizeof text, value);
+  return {text, end.ptr};
+}
+
+/// TOML as CLI11 has it, but a # within quotes begins no comment.
+class Toml : public CLI::ConfigTOML {
+ public:
+  Toml() { comment('\n'); }  // which is in no line
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& in) const override {
+    std::stringstream without_comments;
+    for (std::string line; std::getline(in, line);) {
+      char quote = 0;
+      size_t end = 0;
+      for (; end < line.size() && (quote != 0 || line[end] != '#'); ++end) {
+        const char c = line[end];
+        if (quote == 0 && (c == '"' || c == '\'')) {
+          quote = c;
+        } else if (c == quote) {
+          quote = 0;
+        }
+      }
+      without_comments << line.substr(0, end) << '\n';
+    }
+    return CLI::ConfigTOML::from_config(without_comments);
+  }
+};
 
 /// Adds options of one heading of the help text.
 class Group {
@@ -21,9 +56,12 @@ class Group {
 
   template <typename T>
   CLI::Option* add(const char* flag, T& value, const char* help) {
-    return app_.add_option(flag, value, help)
-        ->group(name_)
-        ->capture_default_str();
+    CLI::Option* option =
+        app_.add_option(flag, value, help)->group(name_)->capture_default_str();
+    if constexpr (std::is_same_v<T, double>) {
+      option->default_str(exact(value));
+    }
+    return option;
   }
   template <typename T>
   void add(const char* flag, T& value, const char* help, CLI::Range range) {
@@ -59,6 +97,7 @@ void add_options(CLI::App& app, TrainingSettings& s) {
   start.add("--preset", s.preset, about.c_str(), presets);
   app.set_config("--config", "", "Read options from a file like settings.toml")
       ->group("Start");
+  app.config_formatter(std::make_shared<Toml>());
   app.allow_config_extras(CLI::config_extras_mode::error);
   start.add_flag("--resume", s.resume, "Go on with the training of --model")
       ->configurable(false);
@@ -95,8 +134,8 @@ void add_options(CLI::App& app, TrainingSettings& s) {
 
   Group model(app, "Transformer");
   Architecture& a = s.architecture;
-  model.add("--encoder-layers", a.encoder_layers, "", at_least(0));
-  model.add("--decoder-layers", a.decoder_layers, "", at_least(1));
+  model.add("--encoder-layers", a.num_encoder_layers, "", at_least(0));
+  model.add("--decoder-layers", a.num_decoder_layers, "", at_least(1));
   model.add("--d-model", a.d_model, "Width", at_least(1));
   model.add("--heads", a.num_heads, "Of each attention", at_least(1));
   model.add("--d-ff", a.d_ff, "Width of feed-forward networks", at_least(1));
@@ -179,6 +218,15 @@ ParseResult parse_into(
       app, static_cast<int>(argv.size()), const_cast<char**>(argv.data()));
 }
 
+std::string config_of(const std::string& folder) {
+  const std::string config = (fs::path(folder) / kSettingsFile).string();
+  if (!fs::exists(config)) {
+    heed::fail<std::runtime_error>(
+        folder, "must be a model's folder to go on with");
+  }
+  return config;
+}
+
 }  // namespace
 
 ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
@@ -187,12 +235,7 @@ ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
   TrainingSettings first;
   ParseResult parsed = parse_into(first, arguments);
   if (parsed.go_on && first.resume) {
-    const std::string config = (fs::path(first.model) / kConfigFile).string();
-    if (!fs::exists(config)) {
-      heed::fail<std::runtime_error>(
-          first.model, "must be a model's folder to go on with");
-    }
-    arguments.insert(arguments.begin(), {"--config", config});
+    arguments.insert(arguments.begin(), {"--config", config_of(first.model)});
     first = TrainingSettings();
     parsed = parse_into(first, arguments);
   }
@@ -209,12 +252,21 @@ ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
   return parse_into(settings, arguments);
 }
 
+TrainingSettings read_config(const std::string& folder) {
+  TrainingSettings settings;
+  const std::string config = config_of(folder);
+  if (!parse_into(settings, {"--config", config}).go_on) {
+    heed::fail(config, "must hold options of translate train");
+  }
+  return settings;
+}
+
 void write_config(const TrainingSettings& settings) {
   TrainingSettings copy = settings;
   CLI::App app("", "translate train");
   add_options(app, copy);
   examples::write_file(
-      (fs::path(settings.model) / kConfigFile).string(),
+      (fs::path(settings.model) / kSettingsFile).string(),
       "# What this model was trained with; `translate train --config FILE` "
       "reads it.\n" +
           app.config_to_str(/*default_also=*/true));

@@ -10,7 +10,10 @@ namespace translate {
 /// command line.
 ParseResult parse_training(int argc, char** argv, TrainingSettings& settings);
 
-/// Writes the model's settings.toml, which --config reads.
+/// What the folder's settings.toml says. Throws std::runtime_error when there
+/// is none, std::invalid_argument when it cannot be read.
+TrainingSettings read_config(const std::string& folder);
+/// Writes the model's settings.toml, which --config reads: bit for bit.
 void write_config(const TrainingSettings& settings);
 
 }  // namespace translate

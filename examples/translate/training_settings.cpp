@@ -9,8 +9,8 @@ namespace {
 TrainingSettings toy() {
   TrainingSettings s;
   s.architecture = {
-      .encoder_layers = 2,
-      .decoder_layers = 2,
+      .num_encoder_layers = 2,
+      .num_decoder_layers = 2,
       .d_model = 64,
       .num_heads = 4,
       .d_ff = 256,
@@ -32,8 +32,8 @@ TrainingSettings toy() {
 TrainingSettings tiny() {
   TrainingSettings s;
   s.architecture = {
-      .encoder_layers = 2,
-      .decoder_layers = 2,
+      .num_encoder_layers = 2,
+      .num_decoder_layers = 2,
       .d_model = 128,
       .num_heads = 4,
       .d_ff = 512,
@@ -47,8 +47,8 @@ TrainingSettings tiny() {
 TrainingSettings small() {
   TrainingSettings s;
   s.architecture = {
-      .encoder_layers = 3,
-      .decoder_layers = 3,
+      .num_encoder_layers = 3,
+      .num_decoder_layers = 3,
       .d_model = 256,
       .num_heads = 4,
       .d_ff = 1024,
@@ -61,8 +61,8 @@ TrainingSettings small() {
 TrainingSettings base() {
   TrainingSettings s;
   s.architecture = {
-      .encoder_layers = 6,
-      .decoder_layers = 6,
+      .num_encoder_layers = 6,
+      .num_decoder_layers = 6,
       .d_model = 512,
       .num_heads = 8,
       .d_ff = 2048,
@@ -80,8 +80,8 @@ TrainingSettings base() {
 TrainingSettings multi30k() {
   TrainingSettings s;
   s.architecture = {
-      .encoder_layers = 4,
-      .decoder_layers = 4,
+      .num_encoder_layers = 4,
+      .num_decoder_layers = 4,
       .d_model = 128,
       .num_heads = 4,
       .d_ff = 256,
@@ -138,6 +138,15 @@ void check(const TrainingSettings& s) {
   }
   if (s.src.empty() && !s.valid_src.empty()) {
     heed::fail("translate train", "--valid-src must come with --src");
+  }
+  for (const std::string& path :
+       {s.src, s.tgt, s.valid_src, s.valid_tgt, s.model}) {
+    const auto has = [&](char c) { return path.find(c) != std::string::npos; };
+    if (has('\n') || (has('"') && has('\''))) {
+      heed::fail(
+          "translate train",
+          "a path must not hold a line break, nor both kinds of quotes");
+    }
   }
   if (s.architecture.d_model % s.architecture.num_heads != 0) {
     heed::fail(

@@ -82,8 +82,8 @@ TEST_CASE(
 
   heed::manual_seed(1);
   const TranslationModel other(
-      {.encoder_layers = 1,
-       .decoder_layers = 1,
+      {.num_encoder_layers = 1,
+       .num_decoder_layers = 1,
        .d_model = 8,
        .num_heads = 2,
        .d_ff = 8},

@@ -29,11 +29,13 @@ until [ -f parts/checkpoint.safetensors ]; do
   waited=$((waited + 1))
   [ "$waited" -lt 600 ] || fail "no checkpoint within a minute"
 done
-sleep 0.3
 kill -9 "$training" 2>/dev/null || true
 wait "$training" 2>/dev/null || true
-"$program" train --model parts --resume >>parts.log
+[ ! -f parts/model.safetensors ] || fail "killed too late"
+"$program" train --model parts --resume --patience 7 >>parts.log
 cmp whole/model.safetensors parts/model.safetensors
+grep '"loss"' whole/log.jsonl >whole.losses
+grep '"loss"' parts/log.jsonl | cmp - whole.losses
 grep -q '</svg>' whole/curves.svg
 
 # Told to stop, it saves and says how to go on.
@@ -122,6 +124,20 @@ wrong train --src src --tgt hyp --model new
 wrong train --src /dev/null --tgt /dev/null --model new
 wrong train --model "$model"
 wrong train --resume --model missing
+for flags in "--d-ff 32" "--dropout 0.2" "--task dates" "--vocab-size 99"; do
+  # shellcheck disable=SC2086
+  wrong train --resume --model parts $flags
+done
+grep -q '^patience=7$' parts/settings.toml || fail "settings were not kept"
+# A start that fails leaves the old model, and nothing in the way of the next.
+cp whole/model.safetensors old
+wrong train --model whole --overwrite --task dates --max-tokens 1
+cmp old whole/model.safetensors
+wrong train --model new --task dates --max-tokens 1
+[ ! -e new ] || fail "a failed start left a folder"
+rm whole/translate.json
+wrong train --model whole
+cmp old whole/model.safetensors
 wrong train --heads 7 --model new
 wrong run --model missing
 wrong run --model "$model" --n-best 9

@@ -1,8 +1,13 @@
 #include "examples/translate/trainer.h"
 
 #include <doctest/doctest.h>
+#include <heed/optim/checkpoint.h>
+#include <heed/tensor/creation.h>
 
+#include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "examples/translate/model_folder.h"
@@ -42,6 +47,22 @@ std::vector<double> weights_of(const TranslationModel& model) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
+}
+
+// Makes all weights of a row what `value_of` gives for it.
+void set_weights(
+    TranslationModel& model,
+    const std::string& name,
+    const std::function<double(int64_t)>& value_of) {
+  heed::StateDict state = model.transformer.state_dict();
+  const heed::Tensor& old = state.at(name);
+  const int64_t width = old.dim() > 1 ? old.size(1) : 1;
+  std::vector<float> values;
+  for (int64_t i = 0; i < old.numel(); ++i) {
+    values.push_back(static_cast<float>(value_of(i / width)));
+  }
+  state.at(name) = heed::from_vector(values, old.shape());
+  model.transformer.load_state_dict(state);
 }
 
 std::string bytes_of(const std::string& path) {
@@ -131,12 +152,147 @@ TEST_CASE("Trainer: going on needs a checkpoint of the same model") {
   CHECK_THROWS_AS(trainer.resume(), std::runtime_error);
 }
 
-TEST_CASE("Trainer: no pair short enough is an error") {
+TEST_CASE("Trainer: pairs that are too long are left out, but not all") {
   const Dataset data = small_data();
   TrainingSettings s = small_settings("nowhere");
-  s.max_tokens = 0;
   const auto model = small_model();
-  CHECK_THROWS_AS(Trainer(s, *model, data), std::invalid_argument);
+  CHECK(Trainer(s, *model, data).num_pairs() == 40);
+  s.max_tokens = 5;
+  const size_t short_ones = Trainer(s, *model, data).num_pairs();
+  CHECK(short_ones > 0);
+  CHECK(short_ones < 40);
+  s.max_tokens = 0;
+  CHECK_THROWS_WITH_AS(
+      Trainer(s, *model, data),
+      "translate train: --max-tokens must leave a pair, got 0 for 40 pairs",
+      std::invalid_argument);
+}
+
+TEST_CASE("Trainer: the log of a run that goes on is that of a straight one") {
+  const heed::TemporaryFolder folder;
+  const Dataset data = small_data();
+  std::vector<std::string> losses;  // of the updates 31 to 50, and more
+  for (const auto& stops : {std::vector<int64_t>{60}, {30, 60}}) {
+    TrainingSettings s = small_settings(folder / std::to_string(stops.size()));
+    s.eval_every = 30;
+    for (int64_t stop : stops) {
+      s.steps = stop;
+      const auto model = small_model(0.2);
+      Trainer trainer(s, *model, data);
+      if (stop == stops.front()) {
+        save_description(s.model, *model);
+      } else {
+        trainer.resume();
+      }
+      trainer.run();
+    }
+    std::string kept;
+    std::istringstream log(bytes_of(s.model + "/log.jsonl"));
+    for (std::string line; std::getline(log, line);) {
+      auto record = nlohmann::json::parse(line);
+      for (const char* clock :
+           {"train_tokens_per_s", "seconds", "memory_bytes"}) {
+        record.erase(clock);
+      }
+      kept += record.dump() + "\n";
+    }
+    losses.push_back(kept);
+  }
+  CHECK(losses[0].find("\"loss\"") != std::string::npos);
+  CHECK(losses[0] == losses[1]);
+}
+
+TEST_CASE("Trainer: a run that ended before its first evaluation goes on") {
+  const heed::TemporaryFolder folder;
+  const Dataset data = small_data();
+  const TrainingSettings whole = small_settings(folder / "whole");
+  {
+    const auto model = small_model(0.2);
+    save_description(whole.model, *model);
+    Trainer(whole, *model, data).run();
+  }
+  const TrainingSettings killed = small_settings(folder / "killed");
+  const std::string checkpoint = killed.model + "/" + kCheckpointFile;
+  const std::string curves = killed.model + "/" + kCurvesFile;  // in the way
+  {
+    const auto model = small_model(0.2);
+    save_description(killed.model, *model);
+    std::filesystem::create_directory(curves);
+    CHECK_THROWS_AS(Trainer(killed, *model, data).run(), std::runtime_error);
+    std::filesystem::remove(curves);
+    CHECK(heed::load_checkpoint(checkpoint).step == 0);
+  }
+  const auto model = load_description(killed.model);
+  Trainer trainer(killed, *model, data);
+  trainer.resume();
+  CHECK(trainer.run().steps == 8);
+  CHECK(
+      (bytes_of(killed.model + "/model.safetensors") ==
+       bytes_of(whole.model + "/model.safetensors")));
+}
+
+TEST_CASE("Trainer: fewer weights are kept when a run goes on with fewer") {
+  const heed::TemporaryFolder folder;
+  const Dataset data = small_data();
+  TrainingSettings s = small_settings(folder / "model");
+  s.eval_every = 2;
+  s.keep = 4;
+  for (int64_t keep : {4, 2}) {
+    const auto model = small_model();
+    Trainer trainer(s, *model, data);
+    s.keep = keep;
+    if (keep == 4) {
+      save_description(s.model, *model);
+    } else {
+      s.steps = 10;
+      trainer.resume();
+    }
+    trainer.run();
+    CHECK(
+        heed::checkpoints_in(s.model + "/kept").size() ==
+        static_cast<size_t>(keep));
+  }
+}
+
+TEST_CASE("Trainer: a gradient that is not finite moves no weight") {
+  // Logits of 0 and a finite loss, but a gradient beyond float's range.
+  const heed::TemporaryFolder folder;
+  Dataset data;
+  data.train.add("one", "");
+  data.valid = data.train;
+  TrainingSettings s = small_settings(folder / "model");
+  s.max_norm = 0;
+  const auto model = small_model(0, "none");
+  set_weights(*model, "decoder.norm.weight", [](int64_t) { return 0.0; });
+  set_weights(*model, "output_proj.weight", [](int64_t row) {
+    return row == kEosId ? 3e38 : 0.0;
+  });
+  save_description(s.model, *model);
+  const std::vector<double> before = weights_of(*model);
+  CHECK_THROWS_WITH_AS(
+      Trainer(s, *model, data).run(),
+      "translate train: the gradient's norm must be finite, got inf in update "
+      "1; a lower --lr or --max-norm 1 may help",
+      std::runtime_error);
+  CHECK(weights_of(*model) == before);
+}
+
+TEST_CASE("Trainer: nothing is saved of weights with a loss of NaN") {
+  // A word that only the validation has.
+  const heed::TemporaryFolder folder;
+  Dataset data;
+  data.train.add("one", "eins");
+  data.valid.add("two", "eins");
+  const TrainingSettings s = small_settings(folder / "model");
+  const auto model = small_model(0, "none");
+  const int64_t two = model->vocabulary->encode("two").front();
+  set_weights(*model, "src_embedding.weight", [two](int64_t row) {
+    return row == two ? NAN : 0.1;
+  });
+  save_description(s.model, *model);
+  CHECK_THROWS(Trainer(s, *model, data).run());
+  CHECK(!std::filesystem::exists(s.model + "/" + kWeightsFile));
+  CHECK(heed::load_checkpoint(s.model + "/" + kCheckpointFile).step == 0);
 }
 
 TEST_CASE("Trainer: leaves a log, curves and the weights asked for") {

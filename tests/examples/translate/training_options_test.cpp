@@ -31,7 +31,7 @@ TEST_CASE("parse_training: the preset is where the other options start") {
   CHECK(s.goal == 0.99);
   CHECK(parse_words({"--d-model", "32", "--preset", "multi30k"}, s).go_on);
   CHECK(s.architecture.d_model == 32);
-  CHECK(s.architecture.encoder_layers == 4);
+  CHECK(s.architecture.num_encoder_layers == 4);
   CHECK(s.lr == 3e-3);
   CHECK(parse_words({"--src", "a", "--tgt", "b"}, s).go_on);
   CHECK(s.preset == "small");
@@ -118,4 +118,51 @@ TEST_CASE("check: settings that contradict each other are refused") {
   s.architecture.num_heads = 7;
   CHECK_THROWS_AS(check(s), std::invalid_argument);
   CHECK_THROWS_AS(preset_settings("huge"), std::invalid_argument);
+}
+
+TEST_CASE("write_config: every bit and every path comes back") {
+  const heed::TemporaryFolder folder;
+  const std::string model = folder / "C# 1, it's";
+  std::filesystem::create_directories(model);
+  TrainingSettings s = preset_settings("tiny");
+  s.model = model;
+  s.src = "a#b";
+  s.tgt = "#";
+  s.valid_src = "say \"#, x\"";
+  s.valid_tgt = "a = b; c";
+  s.lr = 1.0 / 3;
+  s.beta2 = 0.1 + 0.2;
+  s.eps = 1e-9 / 3;
+  s.minutes = 100.0 / 3;
+  s.architecture.dropout = 1.0 / 7;
+  write_config(s);
+  const TrainingSettings again = read_config(model);
+  CHECK(again.model == s.model);
+  CHECK(again.src == s.src);
+  CHECK(again.tgt == s.tgt);
+  CHECK(again.valid_src == s.valid_src);
+  CHECK(again.valid_tgt == s.valid_tgt);
+  CHECK(again.lr == s.lr);
+  CHECK(again.beta2 == s.beta2);
+  CHECK(again.eps == s.eps);
+  CHECK(again.minutes == s.minutes);
+  CHECK(again.architecture.dropout == s.architecture.dropout);
+}
+
+TEST_CASE("parse_training: a file may end its lines with comments") {
+  const heed::TemporaryFolder folder;
+  const std::string path = folder / "settings.toml";
+  std::ofstream(path) << "# mine\nlr=0.25 # high\ntask=\"dates\"# too\n";
+  TrainingSettings s;
+  CHECK(parse_words({"--config", path}, s).go_on);
+  CHECK(s.lr == 0.25);
+  CHECK(s.task == "dates");
+}
+
+TEST_CASE("check: a path that settings.toml cannot hold is refused") {
+  for (const char* path : {"a\nb", "\"it's\""}) {
+    TrainingSettings s = preset_settings("toy");
+    s.model = path;
+    CHECK_THROWS_AS(check(s), std::invalid_argument);
+  }
 }
