@@ -4,6 +4,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
+#include "autograd/record.h"
 #include "autograd/reduction.h"
 #include "autograd/rule_scope.h"
 
@@ -16,31 +17,32 @@ bool is_private(const Variable& x) {
          x.value().is_unique() && x.value().is_contiguous();
 }
 
-// Marks a node as freed while its rules run, so that a pass started by one of
-// them does not free the rule under it; for good once keep() is called.
-class Releasing {
+// A node while its rules run. Where they are to be freed afterwards it counts
+// as freed meanwhile, so that a pass started by one of them does not use it;
+// and when such a pass frees them, they last until this one is done with them.
+class Visit {
  public:
-  Releasing(Node& node, bool active) : node_(node), active_(active) {
-    node_.released |= active_;
+  Visit(Node& node, bool frees) : node_(node), frees_(frees) {
+    ++node_.visits;
+    node_.released |= frees_;
   }
-  ~Releasing() {
-    if (active_) {
-      node_.released = false;
+  ~Visit() {
+    if (frees_) {
+      node_.released = false;  // after an exception
     }
-  }
-  Releasing(const Releasing&) = delete;
-  Releasing& operator=(const Releasing&) = delete;
-
-  void keep() {
-    if (active_) {
+    if (--node_.visits == 0 && node_.released) {
       node_.release_rules();
-      active_ = false;
     }
   }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  /// The rules have run: what is freed stays so.
+  void succeed() { frees_ = false; }
 
  private:
   Node& node_;
-  bool active_;
+  bool frees_;
 };
 
 }  // namespace
@@ -128,9 +130,9 @@ Node& BackwardPass::pop() {
 }
 
 Variable BackwardPass::after_hooks(const Node& node, Variable dy) const {
-  const auto hooks = node.hooks->list;  // one may remove itself
+  const auto hooks = node.hooks->list;
   for (const auto& [id, hook] : hooks) {
-    const Variable changed = hook(dy);
+    const Variable changed = (*hook)(dy);
     if (!changed.defined()) {
       continue;
     }
@@ -181,7 +183,7 @@ void BackwardPass::visit(Node& node, const Variable& dy) {
         "\" was freed by an earlier backward; give that one retain_graph");
   }
   RuleScope::enter(node.name);
-  Releasing releasing(node, !options_.retain_graph);
+  Visit visit(node, !options_.retain_graph);
   Variable y;
   if (node.wants_output()) {
     if (node.version != node.value.version()) {
@@ -221,7 +223,7 @@ void BackwardPass::visit(Node& node, const Variable& dy) {
       }
     }
   }
-  releasing.keep();
+  visit.succeed();
 }
 
 void BackwardPass::deliver(const Node& node, size_t input, Variable gradient) {
@@ -261,9 +263,20 @@ void BackwardPass::deliver(const Node& node, size_t input, Variable gradient) {
 
 void BackwardPass::accumulate() {
   for (auto& [node, dy] : results_) {
+    if (node->is_leaf() && !node->requires_grad) {
+      continue;  // it was told so after the forward
+    }
     Variable& grad = node->grad;
     if (options_.create_graph) {
-      grad = grad.defined() ? grad + dy : dy;
+      // A gradient is never another's, nor the caller's: the next pass may add
+      // to it in place.
+      grad = grad.defined() ? grad + dy
+             : is_private(dy)
+                 ? std::move(dy)
+                 : record(
+                       "clone",
+                       dy.value().clone(),
+                       {{dy, [](const Variable& ddy) { return ddy; }}});
     } else if (grad.defined()) {
       Tensor total = grad.value();
       if (total.has_internal_overlap()) {

@@ -59,7 +59,8 @@ class Node {
   using JointRule = Rule<std::vector<Variable>>;
 
   struct Hooks {
-    std::vector<std::pair<int64_t, Variable::Hook>> list;
+    /// Shared with a pass that runs them: one may remove itself.
+    std::vector<std::pair<int64_t, std::shared_ptr<const Variable::Hook>>> list;
     int64_t next_id = 0;
   };
 
@@ -128,7 +129,8 @@ class Node {
   const uint32_t version;  ///< Of the value, when the operation made it.
   bool requires_grad;
   bool retains_grad = false;
-  bool released = false;  ///< release_rules() was called.
+  bool released = false;  ///< The rules are forgotten, or will be.
+  int visits = 0;         ///< Passes that run the rules now, one in the other.
   JointRule joint_rule;
   Variable grad;
   Variable pending;  ///< The engine's sum of gradients that have arrived.

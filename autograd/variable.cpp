@@ -126,7 +126,8 @@ int64_t Variable::register_hook(Hook hook) const {
   if (node.hooks == nullptr) {
     node.hooks = std::make_unique<Node::Hooks>();
   }
-  node.hooks->list.emplace_back(node.hooks->next_id, std::move(hook));
+  node.hooks->list.emplace_back(
+      node.hooks->next_id, std::make_shared<const Hook>(std::move(hook)));
   return node.hooks->next_id++;
 }
 

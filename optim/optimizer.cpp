@@ -56,8 +56,9 @@ class Reader {
   int64_t count(const std::string& name, int64_t least) {
     const Tensor x = tensor(name, {}, kInt64);
     const int64_t n = x.defined() ? x.item<int64_t>() : least;
-    if (n < least) {
-      problem() << name << " must be >= " << least << ", got " << n;
+    constexpr int64_t kMost = int64_t{1} << 53;
+    if (n < least || n > kMost) {
+      problem() << name << " must be in [" << least << ", 2^53], got " << n;
     }
     return n;
   }

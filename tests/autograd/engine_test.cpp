@@ -104,6 +104,45 @@ TEST_CASE("backward: the gradient given is not written to") {
   CHECK(x.grad().value().to_vector<float>() == std::vector<float>{6, 6});
 }
 
+TEST_CASE("backward: with create_graph, gradients share nothing either") {
+  const Variable a = leaf(ones({3}));
+  const Variable b = leaf(ones({3}));
+  const Variable c = leaf(full({3}, 2));
+  sum((a + b) * c).backward({.create_graph = true});
+  sum(a * 10).backward();
+  CHECK(a.grad().value().to_vector<float>() == std::vector<float>(3, 12));
+  CHECK(b.grad().value().to_vector<float>() == std::vector<float>(3, 2));
+
+  const Variable seed = leaf(full({3}, 5));
+  const Variable x = leaf(ones({3}));
+  const Variable h = x + 0;
+  h.retain_grad();
+  (h + 0).backward(seed, {.create_graph = true});
+  sum(x * 3).backward();
+  CHECK(seed.value().to_vector<float>() == std::vector<float>(3, 5));
+  CHECK(h.grad().value().to_vector<float>() == std::vector<float>(3, 5));
+  CHECK(x.grad().value().to_vector<float>() == std::vector<float>(3, 8));
+}
+
+TEST_CASE("backward: a graph made of it leads on from each gradient") {
+  const Variable x = leaf(3);
+  const Variable w = leaf(2);
+  (x + w * w).backward({.create_graph = true});
+  CHECK(gradient(x) == 1);
+  w.grad().backward();  // d(2 w) / dw, added to it
+  CHECK(gradient(w) == 4 + 2);
+}
+
+TEST_CASE("backward: a leaf that no longer requires a gradient gets none") {
+  Variable x = leaf(2);
+  const Variable w = leaf(3);
+  const Variable y = x * w;
+  x.set_requires_grad(false);
+  y.backward();
+  CHECK_FALSE(x.grad().defined());
+  CHECK(gradient(w) == 2);
+}
+
 TEST_CASE("backward: operands that were broadcast get their own shape") {
   const auto check = [](const Shape& a_shape, const Shape& b_shape) {
     const Variable a = leaf(full(a_shape, 2, kFloat64));
@@ -404,6 +443,19 @@ TEST_CASE("hooks: see each gradient once, and may change it") {
       std::logic_error);
 }
 
+TEST_CASE("hooks: keep their state from call to call") {
+  const Variable x = leaf(2);
+  std::vector<int> seen;
+  x.register_hook([&seen, calls = 0](const Variable&) mutable {
+    seen.push_back(calls++);
+    return Variable();
+  });
+  for (int i = 0; i < 3; ++i) {
+    (x * 3).backward();
+  }
+  CHECK(seen == std::vector<int>{0, 1, 2});
+}
+
 TEST_CASE("hooks: a backward pass inside a hook leaves the outer one alone") {
   const Variable x = leaf(3);
   const Variable first = x * 2;
@@ -602,4 +654,38 @@ TEST_CASE("backward: a rule that goes backward through itself is refused") {
                                              }}});
   CHECK_THROWS_AS(y.backward(), std::logic_error);
   CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE(
+    "backward: a pass that a rule starts does not free the rule under it") {
+  struct Probe {
+    int* alive;
+    explicit Probe(int* a) : alive(a) { ++*alive; }
+    Probe(const Probe& other) : alive(other.alive) { ++*alive; }
+    ~Probe() { --*alive; }
+  };
+  const Variable x = leaf(2);
+  int alive = 0;
+  int alive_afterwards = 0;
+  bool nested = false;
+  Variable y;
+  {
+    const Probe probe(&alive);
+    y = record(
+        "nested",
+        full({}, 4.0, kFloat64),
+        {{x, [probe, &y, &nested, &alive_afterwards](const Variable& dy) {
+            if (!nested) {
+              nested = true;
+              y.backward();  // frees the graph, this rule too
+              alive_afterwards = *probe.alive;
+            }
+            return dy * 2;
+          }}});
+  }
+  y.backward({.retain_graph = true});
+  CHECK(alive_afterwards > 0);
+  CHECK(alive == 0);
+  CHECK(gradient(x) == 4);
+  CHECK_THROWS_AS(y.backward(), std::logic_error);
 }

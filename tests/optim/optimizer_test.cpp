@@ -470,7 +470,7 @@ TEST_CASE("load_state_dict: reports all that does not fit and loads nothing") {
       "Adam: load_state_dict: the state must fit, nothing was loaded; got\n"
       "  step is not defined\n"
       "  groups.0.lr must be finite and >= 0, got -1\n"
-      "  0.step must be >= 1, got -1\n"
+      "  0.step must be in [1, 2^53], got -1\n"
       "  0.exp_avg is missing\n"
       "  0.exp_avg_sq must be float64 [2], got float32 [3]\n"
       "  1.exp_avg is not of this optimizer",
