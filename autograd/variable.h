@@ -15,6 +15,9 @@ struct BackwardOptions {
   bool retain_graph = false;  ///< Keep what rules saved, for another backward.
   bool create_graph = false;  ///< Record the backward pass; implies the above.
 };
+// A sum of gradients that nobody else sees is added up in place, by the product
+// itself where there is one; one that is seen (retained, held by a hook, or
+// part of a graph that is kept) may be rounded otherwise in its last place.
 
 /// A Tensor whose history is recorded: a reference-counted handle.
 ///

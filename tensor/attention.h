@@ -40,7 +40,7 @@ void check_attention(
 ///     y = dropout(softmax(q k^T / sqrt(head_dim) + mask)) v
 ///
 /// Done in tiles with a running maximum and sum (FlashAttention, Dao et al.
-/// 2022, arXiv:2205.14135): the scores never exist all at once, and those that
+/// 2022, arXiv:2205.14135): the scores never exist all at once, and tiles that
 /// is_causal or padding hide are not even computed. What a padded key holds,
 /// NaN included, changes nothing. A query that may see no key gets zeros.
 ///
