@@ -139,7 +139,7 @@ void draw(std::ostream& out, const HeatMap& map, int x, int y) {
 
 std::string to_terminal(const HeatMap& map) {
   constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
-  constexpr size_t kColumn = 8;  // letters wide, a gap of two included
+  constexpr size_t kColumn = 9;  // letters wide, a gap included
   const std::vector<double> w = map.weights.to_vector<double>();
   const auto rows = static_cast<size_t>(map.weights.size(0));
   const auto columns = static_cast<size_t>(map.weights.size(1));
@@ -170,7 +170,7 @@ std::string to_terminal(const HeatMap& map) {
           static_cast<size_t>(std::lround(4 * std::sqrt(weight)));
       char percent[16];
       std::snprintf(percent, sizeof percent, "%3.0f%%", 100 * weight);
-      out << "  " << kShades[shade] << kShades[shade] << percent;
+      out << "   " << kShades[shade] << kShades[shade] << percent;
     }
     out << '\n';
   }
