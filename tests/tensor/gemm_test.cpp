@@ -260,12 +260,15 @@ TEST_CASE("gemm: an empty sum is beta C, and beta = 0 overwrites NaN") {
 }
 
 TEST_CASE_TEMPLATE("gemm: a bias is what C holds before", T, float, double) {
-  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+  for (const auto& size : std::vector<std::array<int64_t, 3>>{
            {1, 700, 300},
            {5, 7, 3},
            {300, 20, 1},
            {4, 4, 0},
            {300, 500, 200}}) {
+    const int64_t m = size[0];
+    const int64_t n = size[1];
+    const int64_t k = size[2];
     CAPTURE(m);
     CAPTURE(n);
     const Case<T> given(false, true, m, n, k, T(0.5), T(1), 3);
