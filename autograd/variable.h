@@ -13,7 +13,9 @@ class Node;
 
 struct BackwardOptions {
   bool retain_graph = false;  ///< Keep what rules saved, for another backward.
-  bool create_graph = false;  ///< Record the backward pass; implies the above.
+  /// Record the backward pass; implies the above. A leaf's gradient then leads
+  /// back to the leaf, and zero_grad() alone frees the two.
+  bool create_graph = false;
 };
 // A sum of gradients that nobody else sees is added up in place, by the product
 // itself where there is one; one that is seen (retained, held by a hook, or

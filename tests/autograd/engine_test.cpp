@@ -122,6 +122,9 @@ TEST_CASE("backward: with create_graph, gradients share nothing either") {
   CHECK(seed.value().to_vector<float>() == std::vector<float>(3, 5));
   CHECK(h.grad().value().to_vector<float>() == std::vector<float>(3, 5));
   CHECK(x.grad().value().to_vector<float>() == std::vector<float>(3, 8));
+  for (const Variable& each : {a, b, c, x, h}) {
+    each.zero_grad();  // a gradient with a graph leads back to its leaf
+  }
 }
 
 TEST_CASE("backward: a graph made of it leads on from each gradient") {
@@ -131,6 +134,8 @@ TEST_CASE("backward: a graph made of it leads on from each gradient") {
   CHECK(gradient(x) == 1);
   w.grad().backward();  // d(2 w) / dw, added to it
   CHECK(gradient(w) == 4 + 2);
+  x.zero_grad();  // as above
+  w.zero_grad();
 }
 
 TEST_CASE("backward: a leaf that no longer requires a gradient gets none") {
