@@ -17,6 +17,11 @@ bool is_private(const Variable& x) {
          x.value().is_unique() && x.value().is_contiguous();
 }
 
+Variable clone(const Variable& x) {
+  return record(
+      "clone", x.value().clone(), {{x, [](const Variable& dy) { return dy; }}});
+}
+
 // A node while its rules run. Where they are to be freed afterwards it counts
 // as freed meanwhile, so that a pass started by one of them does not use it;
 // and when such a pass frees them, they last until this one is done with them.
@@ -183,7 +188,7 @@ void BackwardPass::visit(Node& node, const Variable& dy) {
         "\" was freed by an earlier backward; give that one retain_graph");
   }
   RuleScope::enter(node.name);
-  Visit visit(node, !options_.retain_graph);
+  Visit running(node, !options_.retain_graph);
   Variable y;
   if (node.wants_output()) {
     if (node.version != node.value.version()) {
@@ -223,7 +228,7 @@ void BackwardPass::visit(Node& node, const Variable& dy) {
       }
     }
   }
-  visit.succeed();
+  running.succeed();
 }
 
 void BackwardPass::deliver(const Node& node, size_t input, Variable gradient) {
@@ -267,26 +272,18 @@ void BackwardPass::accumulate() {
       continue;  // it was told so after the forward
     }
     Variable& grad = node->grad;
-    if (options_.create_graph) {
-      // A gradient is never another's, nor the caller's: the next pass may add
-      // to it in place.
-      grad = grad.defined() ? grad + dy
-             : is_private(dy)
-                 ? std::move(dy)
-                 : record(
-                       "clone",
-                       dy.value().clone(),
-                       {{dy, [](const Variable& ddy) { return ddy; }}});
-    } else if (grad.defined()) {
+    if (!grad.defined()) {
+      // Never another's gradient, nor the caller's: the next pass may add to it
+      // in place.
+      grad = is_private(dy) ? std::move(dy) : clone(dy);
+    } else if (options_.create_graph) {
+      grad = grad + dy;
+    } else {
       Tensor total = grad.value();
       if (total.has_internal_overlap()) {
         grad = Variable(total = total.clone());
       }
       total.add_(dy.value());
-    } else if (is_private(dy)) {
-      grad = std::move(dy);
-    } else {
-      grad = Variable(dy.value().clone());
     }
   }
 }
