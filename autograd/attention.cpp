@@ -8,6 +8,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
 #include "autograd/matmul.h"
+#include "autograd/packing.h"
 #include "autograd/record.h"
 #include "autograd/saved_attention_options.h"
 #include "autograd/softmax.h"
@@ -60,12 +61,38 @@ Variable attention(
       });
 }
 
+namespace {
+
+// heads [1, num_heads, tokens, width] -> [B, num_heads, T, width], each
+// sequence at the front.
+Variable padded(const Variable& heads, const Packing& packing) {
+  return unpack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
+}
+
+// The inverse way.
+Variable packed(const Variable& heads, const Packing& packing) {
+  return pack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
+}
+
+}  // namespace
+
 AttentionResult attention_with_weights(
     const Variable& q,
     const Variable& k,
     const Variable& v,
     const AttentionOptions& options) {
   check_attention(q.value(), k.value(), v.value(), options);
+  const Packing& queries = options.mask.query_packing;
+  if (queries.defined()) {
+    const Packing& keys = options.mask.key_packing;
+    AttentionOptions unpacked = options;
+    unpacked.mask = {
+        .hidden = hidden_scores(options.mask, {1, 1, q.size(2), k.size(2)})};
+    AttentionResult result = attention_with_weights(
+        padded(q, queries), padded(k, keys), padded(v, keys), unpacked);
+    result.output = packed(result.output, queries);
+    return result;
+  }
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
   Variable scores = matmul(q * scale, k.transpose(-2, -1));  // [B, H, T, S]
   if (options.mask.added.defined()) {

@@ -27,7 +27,8 @@ Variable attention(
     const Variable& v,
     const AttentionOptions& options = {});
 
-/// The same written out, with the weights before dropout [B, num_heads, T, S].
+/// The same written out, with the weights before dropout [B, num_heads, T, S];
+/// those of packed sequences with each at the front of its row.
 AttentionResult attention_with_weights(
     const Variable& q,
     const Variable& k,

@@ -116,7 +116,8 @@ AttentionOptions MultiHeadAttention::attention_options(
           "MultiHeadAttention", mask, scores, in_proj_weight_.dtype())};
   if (is_training() && dropout_ > 0) {
     options.dropout = dropout_;
-    options.start = generator_.reserve(scores.numel());
+    options.start =
+        generator_.reserve(options.mask.padded_scores(scores).numel());
   }
   return options;
 }

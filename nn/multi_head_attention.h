@@ -29,7 +29,8 @@ struct MultiHeadAttentionCall {
 ///
 /// Shape:       query [B, T, d_model], key and value [B, S, d_model]
 ///              -> output [B, T, d_model], weights [B, num_heads, T, S] or,
-///              averaged, [B, T, S]
+///              averaged, [B, T, S]; packed (see AttentionMaskOptions) query
+///              and output [1, N, d_model], key and value [1, M, d_model]
 /// Parameters:  in_proj_weight [3 d_model, d_model] (q, k and v one above the
 ///              other), in_proj_bias [3 d_model], out_proj a Linear
 class MultiHeadAttention : public Module {

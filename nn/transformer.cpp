@@ -5,6 +5,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/grad_mode.h"
+#include "autograd/packing.h"
 #include "nn/init.h"
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
@@ -54,6 +55,39 @@ void check_sequences(const char* name, const Tensor& ids) {
         ids.dtype(),
         " ",
         ids.shape());
+  }
+}
+
+void check_batches(const Tensor& src, const Tensor& tgt) {
+  check_sequences("src", src);
+  check_sequences("tgt", tgt);
+  if (tgt.size(0) != src.size(0)) {
+    fail(
+        "Transformer",
+        "src and tgt must hold as many sequences, got ",
+        src.shape(),
+        " and ",
+        tgt.shape());
+  }
+}
+
+/// From weights [B, num_heads, T, S] of aligned sequences to each at its place.
+Variable at_places(
+    const Variable& weights, const Packing& queries, const Packing& keys) {
+  const auto place = [](const Variable& x, const Packing& packing) {
+    return unpack(pack(x, packing.aligned()), packing);
+  };
+  const Variable rows = place(weights.transpose(1, 2), queries);
+  return place(rows.transpose(1, 3), keys)  // [B, S, num_heads, T]
+      .permute({0, 2, 3, 1});
+}
+
+void put_in_places(
+    std::vector<Variable>& weights,
+    const Packing& queries,
+    const Packing& keys) {
+  for (Variable& layer : weights) {
+    layer = at_places(layer, queries, keys);
   }
 }
 
@@ -163,6 +197,11 @@ Tensor Transformer::padding_of(const Tensor& ids) const {
   return options_.pad_id ? eq(ids, *options_.pad_id) : Tensor();
 }
 
+Packing Transformer::packing_of(const Tensor& ids) const {
+  return options_.pad_id ? Packing(padding_of(ids))
+                         : Packing(ids.size(0), ids.size(1));
+}
+
 Variable Transformer::embed(
     const Embedding& embedding,
     const PositionalEncoding& positions,
@@ -172,13 +211,48 @@ Variable Transformer::embed(
   return dropout_(positions.forward(embedding(ids) * scale, offset));
 }
 
+Variable Transformer::encode_packed(
+    const Tensor& src,
+    const Packing& packing,
+    AttentionWeights* weights) const {
+  const Variable memory = encoder_.forward(
+      pack(embed(src_embedding_, *src_positions_, src), packing),
+      {.query_packing = packing, .key_packing = packing},
+      weights == nullptr ? nullptr : &weights->encoder);
+  if (weights != nullptr) {
+    put_in_places(weights->encoder, packing, packing);
+  }
+  return memory;
+}
+
+Variable Transformer::decode_packed(
+    const Tensor& tgt,
+    const Variable& memory,
+    const Packing& memory_packing,
+    AttentionWeights* weights) const {
+  const Packing packing = packing_of(tgt);
+  const Variable y = decoder_.forward(
+      pack(embed(tgt_embedding_, *tgt_positions_, tgt), packing),
+      memory,
+      {.self =
+           {.is_causal = true,
+            .query_packing = packing,
+            .key_packing = packing},
+       .cross = {.query_packing = packing, .key_packing = memory_packing}},
+      weights == nullptr ? nullptr : &weights->decoder_self,
+      weights == nullptr ? nullptr : &weights->decoder_cross);
+  if (weights != nullptr) {
+    put_in_places(weights->decoder_self, packing, packing);
+    put_in_places(weights->decoder_cross, packing, memory_packing);
+  }
+  return unpack(output_proj_(y), packing);
+}
+
 Variable Transformer::encode(
     const Tensor& src, AttentionWeights* weights) const {
   check_sequences("src", src);
-  return encoder_.forward(
-      embed(src_embedding_, *src_positions_, src),
-      {.key_padding_mask = padding_of(src)},
-      weights == nullptr ? nullptr : &weights->encoder);
+  const Packing packing = packing_of(src);
+  return unpack(encode_packed(src, packing, weights), packing);
 }
 
 Variable Transformer::decode(
@@ -186,31 +260,26 @@ Variable Transformer::decode(
     const Variable& memory,
     const Tensor& src,
     AttentionWeights* weights) const {
-  check_sequences("src", src);
-  check_sequences("tgt", tgt);
-  if (tgt.size(0) != src.size(0)) {
+  check_batches(src, tgt);
+  const Shape wanted = {src.size(0), src.size(1), options_.d_model};
+  if (!memory.defined() || memory.shape() != wanted) {
     fail(
         "Transformer",
-        "src and tgt must hold as many sequences, got ",
-        src.shape(),
-        " and ",
-        tgt.shape());
+        "memory must have shape [B, S, d_model] = ",
+        wanted,
+        ", got ",
+        memory.defined() ? memory.shape() : Shape());
   }
-  const DecoderMaskOptions masks{
-      .self = {.key_padding_mask = padding_of(tgt), .is_causal = true},
-      .cross = {.key_padding_mask = padding_of(src)}};
-  return output_proj_(decoder_.forward(
-      embed(tgt_embedding_, *tgt_positions_, tgt),
-      memory,
-      masks,
-      weights == nullptr ? nullptr : &weights->decoder_self,
-      weights == nullptr ? nullptr : &weights->decoder_cross));
+  const Packing packing = packing_of(src);
+  return decode_packed(tgt, pack(memory, packing), packing, weights);
 }
 
 Variable Transformer::forward(
     const Tensor& src, const Tensor& tgt, AttentionWeights* weights) const {
-  check_sequences("tgt", tgt);
-  return decode(tgt, encode(src, weights), src, weights);
+  check_batches(src, tgt);
+  const Packing packing = packing_of(src);
+  return decode_packed(
+      tgt, encode_packed(src, packing, weights), packing, weights);
 }
 
 DecodingState Transformer::start_decoding(const Tensor& src) const {
@@ -294,8 +363,8 @@ Tensor Transformer::decode_step(
   const Tensor ids = tokens.unsqueeze(1);  // [rows, 1]
   const Variable x =
       embed(tgt_embedding_, *tgt_positions_, ids, state.position);
-  if (options_.pad_id) {
-    const Tensor is_padding = padding_of(ids);
+  const Tensor is_padding = padding_of(ids);
+  if (is_padding.defined()) {
     if (state.padding.defined() || any(is_padding).item<bool>()) {
       state.padding =
           cat({state.padding.defined()
@@ -308,7 +377,8 @@ Tensor Transformer::decode_step(
   const Variable y =
       decoder_.step(x, state.layers, state.memory_padding, state.padding);
   ++state.position;
-  return output_proj_(y.select(1, 0)).value();  // [rows, tgt_vocab_size]
+  const Tensor logits = output_proj_(y.select(1, 0)).value();
+  return is_padding.defined() ? masked_fill(logits, is_padding, 0) : logits;
 }
 
 }  // namespace heed

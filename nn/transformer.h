@@ -76,6 +76,10 @@ struct DecodingState {
 ///              -> logits [B, T, tgt_vocab_size]
 /// Parameters:  src_embedding, tgt_embedding, encoder, decoder, output_proj,
 ///              and src_positions, tgt_positions when learned
+///
+/// Padding costs nothing: the layers see the tokens alone, packed. What comes
+/// out at places of padding (memory, logits, attention weights) are zeros, and
+/// no gradient flows through them.
 class Transformer : public Module {
  public:
   /// Throws std::invalid_argument for sizes that are not positive, num_heads
@@ -125,6 +129,18 @@ class Transformer : public Module {
       const TransformerOptions& options);
   void initialize();
   Tensor padding_of(const Tensor& ids) const;
+  Packing packing_of(const Tensor& ids) const;
+  /// [1, N, d_model] of the source, packed as `packing` says.
+  Variable encode_packed(
+      const Tensor& src,
+      const Packing& packing,
+      AttentionWeights* weights) const;
+  /// From what encode_packed returned to logits [B, T, tgt_vocab_size].
+  Variable decode_packed(
+      const Tensor& tgt,
+      const Variable& memory,
+      const Packing& memory_packing,
+      AttentionWeights* weights) const;
   Variable embed(
       const Embedding& embedding,
       const PositionalEncoding& positions,

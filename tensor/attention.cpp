@@ -13,8 +13,23 @@ namespace {
 
 using namespace detail;
 
-AttentionSizes sizes_of(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), v.size(3)};
+/// [B, num_heads, T, S].
+Shape scores_of(const Tensor& q, const Tensor& k, const AttentionMask& mask) {
+  return mask.padded_scores({q.size(0), q.size(1), q.size(2), k.size(2)});
+}
+
+AttentionSizes sizes_of(
+    const Tensor& q,
+    const Tensor& k,
+    const Tensor& v,
+    const AttentionMask& mask) {
+  const Shape scores = scores_of(q, k, mask);
+  return {scores[0], scores[1], scores[2], scores[3], q.size(3), v.size(3)};
+}
+
+/// As HeadsView wants them.
+const int64_t* starts_of(const Packing& packing) {
+  return packing.defined() ? packing.starts().data() : nullptr;
 }
 
 void check_mask(
@@ -105,14 +120,18 @@ AttentionProblem<T> prepare(
     const AttentionOptions& options) {
   const AttentionMask& mask = options.mask;
   const Shape scores({sizes.batch, sizes.heads, sizes.queries, sizes.keys});
+  const int64_t* const query_starts = starts_of(mask.query_packing);
+  const int64_t* const key_starts = starts_of(mask.key_packing);
   return {
       .sizes = sizes,
-      .q = heads_of<T>(in.q),
-      .k = heads_of<T>(in.k),
-      .v = heads_of<T>(in.v),
+      .q = heads_of<T>(in.q, query_starts),
+      .k = heads_of<T>(in.k, key_starts),
+      .v = heads_of<T>(in.v, key_starts),
       .hidden = MaskView<bool>(mask.hidden, scores),
       .added = MaskView<T>(mask.added, scores),
       .padding = in.padding.defined() ? in.padding.data<bool>() : nullptr,
+      .query_starts = query_starts,
+      .key_starts = key_starts,
       .is_causal = mask.is_causal,
       .threshold = probability_threshold(options.dropout),
       .start = options.start,
@@ -176,7 +195,10 @@ void backward_parts(
           const AttentionGradients<T>& g = gradients[static_cast<size_t>(part)];
           clear_unwritten(a, b, h, first, g);
           for (int64_t i = first; i < last; ++i) {
-            backward_block(a, a.block(b, h, i), i > first, scratch, g);
+            const QueryBlock block = a.block(b, h, i);
+            if (block.count > 0) {
+              backward_block(a, block, i > first, scratch, g);
+            }
           }
         }
       });
@@ -217,8 +239,10 @@ void check_attention(
     const Tensor& v,
     const AttentionOptions& options) {
   check_attention_inputs("attention", q, k, v, options.dropout);
-  const Shape scores({q.size(0), q.size(1), q.size(2), k.size(2)});
   const AttentionMask& mask = options.mask;
+  check_packings(
+      "attention", mask, {q.size(0), q.size(1), q.size(2), k.size(2)});
+  const Shape scores = scores_of(q, k, mask);
   check_padding(mask.padding, {scores[0], scores[3]});
   check_mask("mask.hidden", mask.hidden, kBool, scores);
   check_mask("mask.added", mask.added, q.dtype(), scores);
@@ -231,12 +255,8 @@ Tensor attention_forward(
     const AttentionOptions& options,
     Tensor& y) {
   check_attention(q, k, v, options);
-  const AttentionSizes sizes = sizes_of(q, k, v);
-  check_view(
-      "y",
-      y,
-      {sizes.batch, sizes.heads, sizes.queries, sizes.value_dim},
-      q.dtype());
+  const AttentionSizes sizes = sizes_of(q, k, v, options.mask);
+  check_view("y", y, {q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype());
   Tensor rows({2, sizes.batch, sizes.heads, sizes.queries}, q.dtype());
   if (rows.numel() == 0) {
     return rows;
@@ -244,7 +264,7 @@ Tensor attention_forward(
   const Inputs in = make_inputs(q, k, v, options.mask);
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
     const AttentionProblem<T> a = prepare<T>(sizes, in, options);
-    const HeadsView<T> out = heads_of<T>(y);
+    const HeadsView<T> out = heads_of<T>(y, a.query_starts);
     T* const most = rows.mutable_data<T>();
     T* const inverse = most + rows.numel() / 2;
     const int64_t blocks = a.blocks_a_head();
@@ -257,9 +277,12 @@ Tensor attention_forward(
             const int64_t head = item / blocks;
             const QueryBlock block =
                 a.block(head / sizes.heads, head % sizes.heads, item % blocks);
+            if (block.count <= 0) {
+              continue;
+            }
             const int64_t row = head * sizes.queries + block.first;
             const auto forward =
-                a.goes_by_rows() ? forward_rows<T> : forward_block<T>;
+                a.goes_by_rows(block.b) ? forward_rows<T> : forward_block<T>;
             forward(a, block, scratch, out, most + row, inverse + row);
           }
         });
@@ -279,8 +302,8 @@ void attention_backward(
     Tensor& dk,
     Tensor& dv) {
   check_attention(q, k, v, options);
-  const AttentionSizes sizes = sizes_of(q, k, v);
-  const Shape out({sizes.batch, sizes.heads, sizes.queries, sizes.value_dim});
+  const AttentionSizes sizes = sizes_of(q, k, v, options.mask);
+  const Shape out({q.size(0), q.size(1), q.size(2), v.size(3)});
   const Tensor dense_dy = dense_rows(dy);
   check_view("dy", dense_dy, out, q.dtype());
   check_view("y", y, out, q.dtype());
@@ -298,21 +321,22 @@ void attention_backward(
   Tensor other_dk = others(k);
   Tensor other_dv = others(v);
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
+    const AttentionProblem<T> a = prepare<T>(sizes, in, options);
     const T* const most = rows.data<T>();
     std::vector<AttentionGradients<T>> gradients;
     for (int64_t part = 0; part < parts; ++part) {
       Tensor part_dk = part == 0 ? dk : other_dk[part - 1];
       Tensor part_dv = part == 0 ? dv : other_dv[part - 1];
       gradients.push_back(
-          {heads_of<T>(dense_dy),
-           heads_of<T>(y),
+          {heads_of<T>(dense_dy, a.query_starts),
+           heads_of<T>(y, a.query_starts),
            most,
            most + rows.numel() / 2,
-           heads_of<T>(dq),
-           heads_of<T>(part_dk),
-           heads_of<T>(part_dv)});
+           heads_of<T>(dq, a.query_starts),
+           heads_of<T>(part_dk, a.key_starts),
+           heads_of<T>(part_dv, a.key_starts)});
     }
-    backward_parts(prepare<T>(sizes, in, options), gradients);
+    backward_parts(a, gradients);
   });
   for (int64_t part = 0; part + 1 < parts; ++part) {
     dk.add_(other_dk[part]);

@@ -13,7 +13,8 @@ struct AttentionOptions {
   AttentionMask mask = {};
   double dropout = 0;  ///< Probability that a weight is dropped, in [0, 1].
   /// The generator's state when the mask of dropout is drawn, one number for
-  /// each of [B, num_heads, T, S] in row-major order.
+  /// each of [B, num_heads, T, S] (of the padded batch when packed) in
+  /// row-major order.
   GeneratorState start = {};
 };
 
@@ -48,6 +49,10 @@ void check_attention(
 ///        v [B, num_heads, S, value_dim], y [B, num_heads, T, value_dim]
 ///        -> what backward needs of each query, [2, B, num_heads, T]: the
 ///        largest score, and 1 over the sum of exp(score - that)
+///
+/// Packed (mask.query_packing and key_packing), with N tokens for B sequences
+/// of T places and M for those of S: q and y [1, num_heads, N, *], k and v [1,
+/// num_heads, M, *], what backward needs as above.
 ///
 /// All four may be views of any strides; elements of a row of y must be
 /// adjacent. Throws std::invalid_argument as check_attention, and for masks and

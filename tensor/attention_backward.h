@@ -24,9 +24,9 @@ void clear_unwritten(
     int64_t h,
     int64_t first_block,
     const AttentionGradients<T>& g) {
-  const int64_t seen =
-      a.sizes.queries == 0 ? 0 : a.visible_keys(a.block(b, h, first_block));
-  for (int64_t j = 0; j < a.sizes.keys; ++j) {
+  const QueryBlock block = a.block(b, h, first_block);
+  const int64_t seen = block.count <= 0 ? 0 : a.visible_keys(block);
+  for (int64_t j = 0; j < a.keys(b); ++j) {
     if (j >= seen || a.is_padding(b, j)) {
       std::fill_n(g.dk.at(b, h, j), a.sizes.head_dim, T(0));
       std::fill_n(g.dv.at(b, h, j), a.sizes.value_dim, T(0));

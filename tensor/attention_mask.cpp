@@ -1,5 +1,6 @@
 #include "tensor/attention_mask.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tensor/comparison.h"
@@ -31,7 +32,68 @@ Tensor padding_as_bool(std::string_view who, const Tensor& mask) {
       mask.dtype());
 }
 
+/// bool [B, 1, T, S] of aligned sequences.
+Tensor hidden_by_packing(const AttentionMask& mask) {
+  const Packing& queries = mask.query_packing;
+  const Packing& keys = mask.key_packing;
+  Tensor result({queries.batch(), 1, queries.length(), keys.length()}, kBool);
+  bool* hidden = result.mutable_data<bool>();
+  for (int64_t b = 0; b < queries.batch(); ++b) {
+    const int64_t query_count = queries.starts()[b + 1] - queries.starts()[b];
+    const int64_t key_count = keys.starts()[b + 1] - keys.starts()[b];
+    for (int64_t i = 0; i < queries.length(); ++i) {
+      const int64_t seen =
+          mask.is_causal ? i + key_count - query_count + 1 : key_count;
+      for (int64_t j = 0; j < keys.length(); ++j) {
+        *hidden++ = i >= query_count || j >= std::min(seen, key_count);
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+Shape AttentionMask::padded_scores(const Shape& scores) const {
+  return query_packing.defined() ? Shape(
+                                       {query_packing.batch(),
+                                        scores[1],
+                                        query_packing.length(),
+                                        key_packing.length()})
+                                 : scores;
+}
+
+void check_packings(
+    std::string_view who, const AttentionMask& mask, const Shape& scores) {
+  const Packing& queries = mask.query_packing;
+  const Packing& keys = mask.key_packing;
+  if (!queries.defined() && !keys.defined()) {
+    return;
+  }
+  if (!queries.defined() || !keys.defined() ||
+      queries.batch() != keys.batch()) {
+    fail(
+        who,
+        "query_packing and key_packing must be of as many sequences, got ",
+        queries.defined() ? queries.batch() : 0,
+        " and ",
+        keys.defined() ? keys.batch() : 0);
+  }
+  if (scores[0] != 1 || scores[2] != queries.tokens() ||
+      scores[3] != keys.tokens()) {
+    fail(
+        who,
+        "packed queries and keys must be one sequence of ",
+        queries.tokens(),
+        " and ",
+        keys.tokens(),
+        " tokens, got scores of shape ",
+        scores);
+  }
+  if (mask.padding.defined() || mask.hidden.defined() || mask.added.defined()) {
+    fail(who, "packed sequences must come without other masks than is_causal");
+  }
+}
 
 AttentionMask make_attention_mask(
     std::string_view who,
@@ -40,6 +102,8 @@ AttentionMask make_attention_mask(
     DType dtype) {
   AttentionMask result;
   result.is_causal = options.is_causal;
+  result.query_packing = options.query_packing;
+  result.key_packing = options.key_packing;
   if (options.key_padding_mask.defined()) {
     const Shape wanted = {scores[0], scores[3]};
     if (options.key_padding_mask.shape() != wanted) {
@@ -75,10 +139,14 @@ AttentionMask make_attention_mask(
           mask.dtype());
     }
   }
+  check_packings(who, result, scores);
   return result;
 }
 
 Tensor hidden_scores(const AttentionMask& mask, const Shape& scores) {
+  if (mask.query_packing.defined()) {
+    return hidden_by_packing(mask);
+  }
   Tensor hidden;
   const auto hide = [&hidden](const Tensor& more) {
     hidden = hidden.defined() ? logical_or(hidden, more) : more;

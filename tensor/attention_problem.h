@@ -17,16 +17,19 @@ inline constexpr int64_t kBackwardKeys = 64;
 /// So few queries do not fill the lanes: each is then a row of its own.
 inline constexpr int64_t kFewQueries = 4;
 
-/// A tensor [B, num_heads, rows, width] whose rows are dense.
+/// A tensor [B, num_heads, rows, width] whose rows are dense, or a packed one
+/// [1, num_heads, tokens, width].
 template <typename T>
 struct HeadsView {
   T* data;
   int64_t batch;
   int64_t head;
   int64_t row;
+  const int64_t* starts;  // row of each packed sequence's first token, or null
 
   T* at(int64_t b, int64_t h, int64_t i) const {
-    return data + b * batch + h * head + i * row;
+    const int64_t sequence = starts == nullptr ? b * batch : starts[b] * row;
+    return data + sequence + h * head + i * row;
   }
 };
 
@@ -35,13 +38,13 @@ inline bool has_dense_rows(const Tensor& x) {
 }
 
 template <typename T>
-HeadsView<const T> heads_of(const Tensor& x) {
-  return {x.data<T>(), x.stride(0), x.stride(1), x.stride(2)};
+HeadsView<const T> heads_of(const Tensor& x, const int64_t* starts) {
+  return {x.data<T>(), x.stride(0), x.stride(1), x.stride(2), starts};
 }
 
 template <typename T>
-HeadsView<T> heads_of(Tensor& x) {
-  return {x.mutable_data<T>(), x.stride(0), x.stride(1), x.stride(2)};
+HeadsView<T> heads_of(Tensor& x, const int64_t* starts) {
+  return {x.mutable_data<T>(), x.stride(0), x.stride(1), x.stride(2), starts};
 }
 
 /// A mask that broadcasts to the scores; absent when data is null.
@@ -65,13 +68,14 @@ struct MaskView {
 struct AttentionSizes {
   int64_t batch;
   int64_t heads;
-  int64_t queries;
+  int64_t queries;  // the most of one sequence, and so are keys
   int64_t keys;
   int64_t head_dim;
   int64_t value_dim;
 };
 
-/// Queries [first, first + count) of one head, padded to `lanes`.
+/// Queries [first, first + count) of one head, padded to `lanes`; none, count
+/// <= 0, past the end of a packed sequence.
 struct QueryBlock {
   int64_t b;
   int64_t h;
@@ -88,7 +92,9 @@ struct AttentionProblem {
   HeadsView<const T> v;
   MaskView<bool> hidden;
   MaskView<T> added;
-  const bool* padding;  // dense [B, S] or null
+  const bool* padding;          // dense [B, S] or null
+  const int64_t* query_starts;  // as HeadsView::starts
+  const int64_t* key_starts;
   bool is_causal;
   uint64_t threshold;  // of dropout
   GeneratorState start;
@@ -100,21 +106,33 @@ struct AttentionProblem {
   }
   QueryBlock block(int64_t b, int64_t h, int64_t index) const {
     const int64_t first = index * kMaxLanes;
-    const int64_t count = std::min(kMaxLanes, sizes.queries - first);
+    const int64_t count = std::min(kMaxLanes, queries(b) - first);
     return {b, h, first, count, count <= kTileLanes ? kTileLanes : kMaxLanes};
   }
+  /// How many there are of sequence b.
+  int64_t queries(int64_t b) const {
+    return query_starts == nullptr ? sizes.queries
+                                   : query_starts[b + 1] - query_starts[b];
+  }
+  int64_t keys(int64_t b) const {
+    return key_starts == nullptr ? sizes.keys
+                                 : key_starts[b + 1] - key_starts[b];
+  }
   /// Queries see keys up to their own number plus this.
-  int64_t lead() const { return sizes.keys - sizes.queries; }
+  int64_t lead(int64_t b) const { return keys(b) - queries(b); }
   /// How many keys the last query of the block may see.
   int64_t visible_keys(const QueryBlock& block) const {
-    const int64_t last = block.first + block.count + lead();
-    return is_causal ? std::clamp<int64_t>(last, 0, sizes.keys) : sizes.keys;
+    const int64_t last = block.first + block.count + lead(block.b);
+    const int64_t all = keys(block.b);
+    return is_causal ? std::clamp<int64_t>(last, 0, all) : all;
   }
   bool is_padding(int64_t b, int64_t j) const {
     return padding != nullptr && padding[b * sizes.keys + j];
   }
   bool drops() const { return threshold > 0; }
-  bool goes_by_rows() const { return sizes.queries <= kFewQueries && !drops(); }
+  bool goes_by_rows(int64_t b) const {
+    return queries(b) <= kFewQueries && !drops();
+  }
 };
 
 /// Calls f(j, n) for runs of n <= longest keys from j on that no query is

@@ -86,7 +86,7 @@ void score_tile(
     mask_scores(a, block, block.first + l, j, keys, scores + l, lanes);
   }
   if (a.is_causal) {
-    const int64_t first = j - block.first - a.lead();
+    const int64_t first = j - block.first - a.lead(block.b);
     for (int64_t r = std::max<int64_t>(0, 1 - first); r < keys; ++r) {
       std::fill_n(
           scores + r * lanes,

@@ -214,6 +214,77 @@ TEST_CASE("attention: dropout drops what it drops in the written-out form") {
   }
 }
 
+TEST_CASE("attention: packed sequences are what each of them is alone") {
+  const int64_t lengths[][2] = {
+      {5, 9}, {40, 40}, {0, 3}, {4, 0}, {0, 0}, {150, 70}, {1, 200}, {33, 1}};
+  constexpr int64_t kCount = std::size(lengths);
+  for (const bool is_causal : {false, true}) {
+    for (const int64_t heads : {1, 3}) {
+      Tensor query_padding = ones({kCount, 150}, kBool);
+      Tensor key_padding = ones({kCount, 200}, kBool);
+      for (int64_t b = 0; b < kCount; ++b) {
+        query_padding[b].slice(0, 0, lengths[b][0]).zero_();
+        key_padding[b].slice(0, 0, lengths[b][1]).zero_();
+      }
+      const AttentionMask mask{
+          .is_causal = is_causal,
+          .query_packing = Packing(query_padding),
+          .key_packing = Packing(key_padding)};
+      const Tensors in = inputs_of(
+          {1,
+           heads,
+           mask.query_packing.tokens(),
+           mask.key_packing.tokens(),
+           16,
+           8},
+          kFloat32);
+      const Tensors found = fused(in, {.mask = mask});
+      const Tensor dy = drawn(found[0].shape(), 4, kFloat32);
+      for (int64_t b = 0; b < kCount; ++b) {
+        CAPTURE(b);
+        const auto own = [&](const Tensor& x, const Packing& packing) {
+          return x.slice(2, packing.starts()[b], packing.starts()[b + 1]);
+        };
+        const auto of_query = [&](const Tensor& x) {
+          return own(x, mask.query_packing);
+        };
+        const auto of_key = [&](const Tensor& x) {
+          return own(x, mask.key_packing);
+        };
+        const Variable q(of_query(in[0]).clone(), true);
+        const Variable k(of_key(in[1]).clone(), true);
+        const Variable v(of_key(in[2]).clone(), true);
+        const Variable y =
+            attention(q, k, v, {.mask = {.is_causal = is_causal}});
+        y.backward(of_query(dy));
+        CHECK(same_bits(of_query(found[0]), y.value()));
+        CHECK(same_bits(of_query(found[1]), q.grad().value()));
+        const auto close = [](const Tensor& x, const Variable& leaf) {
+          return allclose(x, leaf.grad().value(), 3e-5, 3e-5);
+        };
+        CHECK(close(of_key(found[2]), k));
+        CHECK(close(of_key(found[3]), v));
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: packed, it drops what it drops when written out") {
+  const Packing queries(hidden({4, 60}, 0.3, 8));
+  const Packing keys(hidden({4, 70}, 0.3, 9));
+  for (const bool is_causal : {false, true}) {
+    check_same_as_composed(
+        {1, 2, queries.tokens(), keys.tokens(), 16, 16},
+        kFloat64,
+        {.mask =
+             {.is_causal = is_causal,
+              .query_packing = queries,
+              .key_packing = keys},
+         .dropout = 0.4,
+         .start = {7, 5}});
+  }
+}
+
 TEST_CASE("attention: derivatives, first and second, with masks and dropout") {
   const Tensors in = inputs_of({2, 2, 3, 4, 2, 3});
   const auto check = [&](const AttentionOptions& options) {
@@ -233,6 +304,26 @@ TEST_CASE("attention: derivatives, first and second, with masks and dropout") {
   check({.mask = {.padding = padding}});
   check({.mask = {.added = drawn({2, 1, 3, 4}, 8), .is_causal = true}});
   check({.mask = {.hidden = hidden({3, 4}, 0.3, 9)}, .dropout = 0.4});
+}
+
+TEST_CASE("attention: derivatives, first and second, of packed sequences") {
+  const Packing queries(tensor({{false, true, false}, {false, true, true}}));
+  const Packing keys(tensor({{false, true}, {false, false}}));
+  const Tensors in = inputs_of({1, 2, 3, 3, 2, 3});
+  const auto f = [&](const std::vector<Variable>& x) {
+    return attention(
+        x[0],
+        x[1],
+        x[2],
+        {.mask = {.query_packing = queries, .key_packing = keys},
+         .dropout = 0.4});
+  };
+  const std::vector<Variable> leaves = {
+      Variable(in[0], true), Variable(in[1], true), Variable(in[2], true)};
+  const GradcheckReport first = gradcheck(f, leaves);
+  CHECK_MESSAGE(first, first.message);
+  const GradcheckReport second = gradgradcheck(f, leaves);
+  CHECK_MESSAGE(second, second.message);
 }
 
 TEST_CASE("attention: a query that sees no key gives zeros, and gets zeros") {

@@ -79,6 +79,33 @@ TEST_CASE("multi-head attention: one operation gives what many give") {
   }
 }
 
+TEST_CASE("multi-head attention: packed, one operation gives what many give") {
+  const Packing queries(tensor(
+      {{false, false, true, false}, {false, true, true, true}}));  // 4 tokens
+  const Packing keys(2, 3);
+  const AttentionOptions options{
+      .mask = {.query_packing = queries, .key_packing = keys}, .dropout = 0.3};
+  const auto all = [](const Form& form) {
+    const Variable query = leaf({1, 4, kWidth}, 1);
+    const Variable memory = leaf({1, 6, kWidth}, 2);
+    const Variable weight = leaf({3 * kWidth, kWidth}, 4);
+    const Variable bias = leaf({3 * kWidth}, 5);
+    const Variable y = form(query, memory, memory, weight, bias);
+    y.backward(leaf(y.shape(), 6).detach());
+    std::vector<Tensor> result = {y.value()};
+    for (const Variable& x : {query, memory, weight, bias}) {
+      result.push_back(x.grad().value());
+    }
+    return result;
+  };
+  const std::vector<Tensor> found = all(fused(options));
+  const std::vector<Tensor> expected = all(composed(options));
+  for (size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    CHECK(allclose(found[i], expected[i], 1e-11, 1e-12));
+  }
+}
+
 TEST_CASE("multi-head attention: a gradient that is no dense array") {
   const Variable x = leaf({2, 5, kWidth}, 1);
   const Variable weight = leaf({3 * kWidth, kWidth}, 2);

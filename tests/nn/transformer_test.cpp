@@ -96,7 +96,13 @@ TEST_CASE("Transformer: outputs, gradients and training are PyTorch's") {
              .label_smoothing = o.at("label_smoothing")});
         loss.backward();
         if (i == 0) {
-          c.check("output", logits.value());
+          // PyTorch computes padding too.
+          const Tensor padding =
+              eq(c["batches.tgt_input"][i], pad_id).unsqueeze(-1);
+          CHECK(any(padding).item<bool>());
+          CHECK(largest(where(padding, logits.value(), 0)) == 0);
+          c.check(
+              "output", where(padding, c["output"].to(dtype), logits.value()));
           check_parity_gradients(model, c);
         }
         losses.push_back(loss.item<double>());
@@ -347,6 +353,83 @@ TEST_CASE("Transformer: the amount of padding changes nothing") {
           model(cat({src, padding}, 1), cat({tgt, padding}, 1)).value();
       CHECK(allclose(y.slice(1, 0, 4), expected, 1e-12, 1e-13));
     }
+  }
+}
+
+TEST_CASE("Transformer: sentences of a batch are what each is alone") {
+  for (const bool norm_first : {false, true}) {
+    TransformerOptions options = small();
+    options.norm_first = norm_first;
+    const Transformer model(11, 11, options);
+    // 0 is padding, at the end or not.
+    const Tensor src = tensor({{3, 4, 5, 6}, {7, 8, 0, 0}, {0, 9, 0, 10}});
+    const Tensor tgt = tensor({{1, 5, 0}, {1, 0, 6}, {1, 7, 8}});
+    const Tensor targets = tensor({{5, 2, 0}, {6, 0, 2}, {7, 8, 2}});
+    const auto loss = [](const Variable& logits, const Tensor& wanted) {
+      return cross_entropy(
+          logits, wanted, {.ignore_index = 0, .reduction = Reduction::sum});
+    };
+    AttentionWeights weights;
+    const Variable logits = model.forward(src, tgt, &weights);
+    const Tensor plain = model(src, tgt).value();
+    CHECK(allclose(plain, logits.value(), 1e-12, 1e-13));
+    CHECK(equal(model.decode(tgt, model.encode(src), src).value(), plain));
+    loss(logits, targets).backward();
+    std::map<std::string, Tensor> together;
+    for (const auto& [name, parameter] : model.named_parameters()) {
+      together[name] = parameter.grad().value().clone();
+    }
+    model.zero_grad();
+    for (int64_t b = 0; b < 3; ++b) {
+      AttentionWeights own;
+      const Tensor s = src.slice(0, b, b + 1);
+      const Tensor t = tgt.slice(0, b, b + 1);
+      const Variable alone = model.forward(s, t, &own);
+      CHECK(allclose(logits.value()[b], alone.value()[0], 1e-12, 1e-13));
+      loss(alone, targets.slice(0, b, b + 1)).backward();
+      const auto check_weights = [&](const std::vector<Variable>& all,
+                                     const std::vector<Variable>& one) {
+        REQUIRE(all.size() == one.size());
+        for (size_t i = 0; i < all.size(); ++i) {
+          CHECK(allclose(all[i].value()[b], one[i].value()[0], 1e-12, 1e-13));
+        }
+      };
+      check_weights(weights.encoder, own.encoder);
+      check_weights(weights.decoder_self, own.decoder_self);
+      check_weights(weights.decoder_cross, own.decoder_cross);
+    }
+    for (const auto& [key, parameter] : model.named_parameters()) {
+      const std::string& name = key;
+      CAPTURE(name);
+      CHECK(allclose(together[name], parameter.grad().value(), 1e-10, 1e-12));
+    }
+  }
+}
+
+TEST_CASE(
+    "Transformer: where padding is there are zeros, and weights elsewhere") {
+  const Transformer model(11, 11, small());
+  const Tensor src = tensor({{3, 0, 5, 6}, {7, 8, 0, 0}});
+  const Tensor tgt = tensor({{1, 0, 4}, {1, 5, 6}});
+  AttentionWeights weights;
+  const Variable logits = model.forward(src, tgt, &weights);
+  const Tensor no_src = eq(src, 0);  // [2, 4]
+  const Tensor no_tgt = eq(tgt, 0);  // [2, 3]
+  const auto check = [](const Tensor& x, const Tensor& padding) {
+    CHECK(equal(eq(x, 0), padding.expand(x.shape())));
+  };
+  check(model.encode(src).value(), no_src.unsqueeze(-1));
+  check(logits.value(), no_tgt.unsqueeze(-1));
+  const auto hidden = [](const Tensor& queries, const Tensor& keys) {
+    return logical_or(
+        queries.unsqueeze(1).unsqueeze(-1), keys.unsqueeze(1).unsqueeze(1));
+  };
+  for (size_t i = 0; i < 2; ++i) {
+    check(weights.encoder[i].value(), hidden(no_src, no_src));
+    check(weights.decoder_cross[i].value(), hidden(no_tgt, no_src));
+    check(
+        weights.decoder_self[i].value(),
+        logical_or(hidden(no_tgt, no_tgt), causal_mask(3, 3)));
   }
 }
 

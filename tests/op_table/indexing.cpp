@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/embedding.h"
+#include "autograd/packing.h"
 #include "autograd/topk.h"
 #include "autograd/triangular.h"
 #include "tensor/creation.h"
@@ -30,6 +31,17 @@ Arrays embedding_reference(const Arrays& in) {
   return {build({2, 2, weight.size(1)}, [&](const Index& i) {
     return weight({id_at(2 * i[0] + i[1], weight.size(0)), i[2]});
   })};
+}
+
+/// Of two sequences of three places, the first of which is padding.
+Packing packing() { return Packing(mask({2, 3})); }
+
+/// x's shape with other sizes of the first two dimensions.
+Shape token_shape(const Array& x, int64_t rows, int64_t columns) {
+  Dims sizes = x.shape;
+  sizes[0] = rows;
+  sizes[1] = columns;
+  return Shape(sizes);
 }
 
 /// The two largest or smallest of each row, from the most extreme on.
@@ -156,6 +168,34 @@ Rows indexing_rows() {
           embedding_reference,
           {{{5, 3}}, {{6, 1}}, {{5, 0}}})
           .integers(),
+      row(
+          "pack(Variable, Packing)",
+          [](auto& in) { return pack(in[0], packing()); },
+          [](const Arrays& in) -> Arrays {
+            return {build(token_shape(in[0], 1, 4), [&](const Index& i) {
+              Index from = i;  // tokens 1 and 2 of both sequences
+              from[0] = i[1] / 2;
+              from[1] = i[1] % 2 + 1;
+              return in[0](from);
+            })};
+          },
+          {{{2, 3, 4}}, {{2, 3}}, {{2, 3, 1, 2}}, {{2, 3, 0}}})
+          .integers()
+          .refuses({{{3, 2, 4}}, {{2, 4}}, {{6}}}),
+      row(
+          "unpack(Variable, Packing)",
+          [](auto& in) { return unpack(in[0], packing()); },
+          [](const Arrays& in) -> Arrays {
+            return {build(token_shape(in[0], 2, 3), [&](const Index& i) {
+              Index from = i;
+              from[0] = 0;
+              from[1] = 2 * i[0] + i[1] - 1;
+              return i[1] == 0 ? 0 : in[0](from);
+            })};
+          },
+          {{{1, 4, 3}}, {{1, 4}}, {{1, 4, 2, 1}}, {{1, 4, 0}}})
+          .integers()
+          .refuses({{{1, 3, 3}}, {{2, 4}}, {{4}}}),
       row("topk(Variable, int64_t, int64_t, bool) largest, last dim",
           [](auto& in) { return topk(in[0], 2).values; },
           topk_reference<true>,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
@@ -94,6 +95,62 @@ TEST_CASE("attention mask: padding as other numbers is an error") {
       "test: key_padding_mask must have dtype bool (true = padding) or be 0 / "
       "-inf, got int64",
       std::invalid_argument);
+}
+
+TEST_CASE("attention mask: packed queries see the keys of their sequence") {
+  Tensor padding = zeros({2, 3}, kBool);
+  padding[1].slice(0, 1, 3).fill_(1);
+  const Packing queries(2, 2);
+  const Packing keys(padding);
+  const auto masks = [&](bool is_causal) {
+    return make_attention_mask(
+        "test",
+        {.is_causal = is_causal, .query_packing = queries, .key_packing = keys},
+        {1, 4, 4, 4},
+        kFloat32);
+  };
+  const AttentionMask mask = masks(false);
+  CHECK(mask.padded_scores({1, 4, 4, 4}) == Shape({2, 4, 2, 3}));
+  CHECK(AttentionMask{}.padded_scores(kScores) == kScores);
+  CHECK(equal(
+      hidden_scores(mask, {1, 4, 4, 4}).squeeze(1),
+      tensor(
+          {{{false, false, false}, {false, false, false}},
+           {{false, true, true}, {false, true, true}}})));
+  // The last query of each sees all of its keys.
+  CHECK(equal(
+      hidden_scores(masks(true), {1, 4, 4, 4}).squeeze(1),
+      tensor(
+          {{{false, false, true}, {false, false, false}},
+           {{true, true, true}, {false, true, true}}})));
+}
+
+TEST_CASE("attention mask: packings that do not fit are errors") {
+  const auto refuses = [](const AttentionMaskOptions& options,
+                          const std::string& message) {
+    CHECK_THROWS_WITH_AS(
+        make_attention_mask("test", options, {1, 4, 6, 6}, kFloat32),
+        message.c_str(),
+        std::invalid_argument);
+  };
+  const Packing packing(2, 3);
+  refuses(
+      {.query_packing = packing},
+      "test: query_packing and key_packing must be of as many sequences, got 2 "
+      "and 0");
+  refuses(
+      {.query_packing = packing, .key_packing = Packing(3, 2)},
+      "test: query_packing and key_packing must be of as many sequences, got 2 "
+      "and 3");
+  refuses(
+      {.query_packing = packing, .key_packing = Packing(2, 4)},
+      "test: packed queries and keys must be one sequence of 6 and 8 tokens, "
+      "got scores of shape [1, 4, 6, 6]");
+  refuses(
+      {.attn_mask = zeros({6, 6}),
+       .query_packing = packing,
+       .key_packing = packing},
+      "test: packed sequences must come without other masks than is_causal");
 }
 
 TEST_CASE("attention mask: a wrong shape or dtype is named with what it is") {
