@@ -19,6 +19,7 @@
 #include "autograd/losses.h"
 #include "autograd/matmul.h"
 #include "autograd/multi_head_attention.h"
+#include "autograd/packing.h"
 #include "autograd/print.h"
 #include "autograd/record.h"
 #include "autograd/reduction.h"
