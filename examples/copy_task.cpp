@@ -329,7 +329,7 @@ int run(const Settings& settings) {
   }
   for (const std::string& file : {settings.json, settings.attention}) {
     if (!file.empty()) {
-      examples::check_writable(file);  // now, not after the training
+      examples::check_output(file);  // now, not after the training
     }
   }
   heed::manual_seed(settings.seed);

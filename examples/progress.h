@@ -32,6 +32,7 @@ class Progress {
 
   void draw_bar(int64_t step, double loss, double lr);
   void print_line(int64_t step, double loss, double lr) const;
+  std::string figures(int64_t step, double loss, double lr) const;
   std::string time_left(int64_t step) const;
 
   const int64_t total_steps_;

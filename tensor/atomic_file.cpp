@@ -104,7 +104,7 @@ void AtomicFile::open_temporary() {
       return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     });
     if (descriptor_ < 0) {
-      fail_errno("create a file beside");
+      fail_errno("create");
     }
     // File systems without locks do without.
     uninterrupted([&] { return ::flock(descriptor_, LOCK_EX); });

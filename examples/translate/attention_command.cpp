@@ -96,7 +96,12 @@ Ids translation_ids(TranslationModel& model, const AttentionSettings& s) {
 int draw(const AttentionSettings& s) {
   if (s.terminal == !s.out.empty()) {
     heed::fail(
-        "translate attention", "either --out FILE or --terminal must be given");
+        "translate attention",
+        "either --out FILE or --terminal must be given, got ",
+        s.terminal ? "both" : "none");
+  }
+  if (!s.out.empty()) {
+    examples::check_output(s.out, model_files(s.model));
   }
   check_utf8("--text", s.text);
   check_utf8("--translation", s.translation);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 #include <string>
 
 namespace translate {
@@ -10,7 +11,7 @@ std::string one_line(std::string what) {
   std::replace_if(
       what.begin(),
       what.end(),
-      [](char c) { return c == '\n' || c == '\r'; },
+      [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; },
       ' ');
   constexpr size_t kLongest = 500;
   if (what.size() > kLongest) {
@@ -21,6 +22,21 @@ std::string one_line(std::string what) {
     what.replace(end, std::string::npos, " ...");
   }
   return what;
+}
+
+CLI::Validator in_range(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& input) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(input, value) && value >= low &&
+            value <= high) {
+          return std::string();
+        }
+        std::ostringstream message;
+        message << "must be in [" << low << ", " << high << "], got " << input;
+        return message.str();
+      },
+      "");
 }
 
 ParseResult parse(CLI::App& app, int argc, char** argv) {

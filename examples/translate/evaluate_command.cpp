@@ -49,9 +49,11 @@ int evaluate(const EvaluateSettings& s) {
         "translate evaluate",
         "either --src must be given, to be translated, or --hyp");
   }
+  std::vector<std::string> read = model_files(s.model);
+  read.insert(read.end(), {s.src, s.ref, s.hyp});
   for (const std::string& file : {s.out, s.json}) {
     if (!file.empty()) {
-      examples::check_writable(file);
+      examples::check_output(file, read);
     }
   }
   const auto [hypotheses, references] = to_compare(s);

@@ -5,6 +5,7 @@
 //   translate --help              all commands
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,9 @@ void print_help(std::FILE* out) {
 int run(const Command& command, int argc, char** argv) {
   try {
     return command.run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "translate: there is not enough memory for that\n");
+    return 2;
   } catch (const std::exception& error) {
     const std::string what = translate::one_line(error.what());
     const bool named =

@@ -31,6 +31,9 @@ std::string read_file(const std::string& path) {
   return bytes.str();
 }
 
+// Leaves out what is nested deeper than any description is.
+bool is_shallow(int depth, Json::parse_event_t, Json&) { return depth <= 8; }
+
 // Null where there is none.
 Json value_of(const Json& object, const char* key) {
   return object.is_object() && object.contains(key) ? object.at(key) : Json();
@@ -80,7 +83,7 @@ std::unique_ptr<TranslationModel> load_description(const std::string& folder) {
   }
   const std::string path = (at / kDescriptionFile).string();
   const Json description =
-      Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+      Json::parse(read_file(path), is_shallow, /*allow_exceptions=*/false);
   const Json format = value_of(description, "format");
   const Json version = value_of(description, "version");
   if (format != kFormat) {
@@ -118,6 +121,10 @@ void save_weights(
 }
 
 WeightsInfo load_weights(const std::string& path, TranslationModel& model) {
+  if (!fs::exists(path)) {
+    heed::fail<std::runtime_error>(
+        path, "is not there yet: weights are kept after an evaluation");
+  }
   const heed::Safetensors file = heed::load_safetensors(path);
   try {
     model.transformer.load_state_dict(file.tensors);

@@ -30,6 +30,11 @@ struct RunSettings {
 // among each other, and written out before the next are read.
 constexpr int64_t kBatchesRead = 16;
 
+// All of it, a zero byte included.
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 // The line's number counts from 1.
 void print(
     TranslationModel& model,
@@ -41,18 +46,21 @@ void print(
     warn_of_cut("translate run: line " + std::to_string(number));
   }
   for (const Translation& translation : translated.best) {
-    const char* text = translation.text.c_str();
+    const std::string& text = translation.text;
     if (s.options.n_best > 1) {  // Moses' format, counted from 0
       std::printf("%lld |||", static_cast<long long>(number - 1));
       if (is_blank(line)) {
         std::printf(" ||| 0\n");
       } else {
-        std::printf(" %s ||| %.4f\n", text, translation.score);
+        std::printf(" ");
+        write(text);
+        std::printf(" ||| %.4f\n", translation.score);
       }
-    } else if (s.score) {
-      std::printf("%.4f\t%s\n", translation.score, text);
     } else {
-      std::printf("%s\n", text);
+      if (s.score) {
+        std::printf("%.4f\t", translation.score);
+      }
+      write(text + "\n");
     }
     if (s.align && !is_blank(line)) {
       const Attention attention = attention_of(model, line, translation.ids);
@@ -122,7 +130,7 @@ int run_command(int argc, char** argv) {
       ->capture_default_str();
   add_translator_options(app, s.options);
   app.add_option("--n-best", s.options.n_best, "Translations a line")
-      ->check(CLI::Range(1, 1000))
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   app.add_flag(
       "--score",

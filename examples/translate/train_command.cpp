@@ -3,7 +3,10 @@
 #include <heed/tensor/parallel.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -12,9 +15,11 @@
 #include "examples/translate/commands.h"
 #include "examples/translate/corpus.h"
 #include "examples/translate/dates.h"
+#include "examples/translate/folder_lock.h"
 #include "examples/translate/model_folder.h"
 #include "examples/translate/number_words.h"
 #include "examples/translate/piece_vocabulary.h"
+#include "examples/translate/replaced_model.h"
 #include "examples/translate/reverse_task.h"
 #include "examples/translate/subword_vocabulary.h"
 #include "examples/translate/trainer.h"
@@ -71,13 +76,13 @@ std::string task_of(const TrainingSettings& s) {
 }
 
 void check_free(const std::string& folder) {
-  const std::vector<std::string> files = model_files(folder);
-  if (!files.empty()) {
+  const size_t files = model_files(folder).size();
+  if (files > 0) {
     heed::fail<std::runtime_error>(
         folder,
         "must not hold a model already, got ",
-        fs::path(files.back()).filename().string(),
-        "; --resume goes on with it, --overwrite starts anew");
+        files,
+        " files of one; --resume goes on with it, --overwrite starts anew");
   }
 }
 
@@ -92,6 +97,7 @@ void check_same_model(
     all["task"] = task;
     all["vocabulary"] = settings.vocabulary;
     all["vocab_size"] = settings.vocab_size;
+    all["preset"] = settings.preset;
     return all;
   };
   const Json asked = described(s.architecture, task_of(s), s);
@@ -109,12 +115,16 @@ void check_same_model(
   }
 }
 
-// Only now, when the new run can start, the old one goes.
-void start_folder(const TrainingSettings& s, const TranslationModel& model) {
-  for (const std::string& file : model_files(s.model)) {
-    fs::remove(file);
-  }
+// The old model goes when the new one has its first checkpoint.
+void start_folder(
+    const TrainingSettings& s,
+    const TranslationModel& model,
+    Trainer& trainer) {
+  ReplacedModel old(s.model);
   save_description(s.model, model);
+  write_config(s);
+  trainer.start();
+  old.forget();
 }
 
 void show_examples(TranslationModel& model, const ParallelText& text) {
@@ -134,8 +144,23 @@ void show_examples(TranslationModel& model, const ParallelText& text) {
   }
 }
 
+// As a shell reads it.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("_./-+,:@%", c) != nullptr;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) {
+    return word;
+  }
+  std::string text = "'";
+  for (const char c : word) {
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return text + "'";
+}
+
 std::string resume_hint(const TrainingSettings& s) {
-  return "translate train --resume --model " + s.model;
+  return "translate train --resume --model " + quoted(s.model);
 }
 
 int train(const TrainingSettings& s) {
@@ -144,7 +169,10 @@ int train(const TrainingSettings& s) {
     heed::set_num_threads(s.threads);
   }
   if (!s.json.empty()) {
-    examples::check_writable(s.json);  // now, not after the training
+    examples::check_output(s.json, {s.src, s.tgt, s.valid_src, s.valid_tgt});
+  }
+  if (fs::exists(s.model) && !fs::is_directory(s.model)) {
+    heed::fail<std::runtime_error>(s.model, "must be a folder");
   }
   if (!s.resume && !s.overwrite) {
     check_free(s.model);
@@ -160,12 +188,14 @@ int train(const TrainingSettings& s) {
         s.architecture, vocabulary_of(s, data), task_of(s));
   }
   Trainer trainer(s, *model, data);
+  fs::create_directories(s.model);
+  const FolderLock lock(s.model);
   if (s.resume) {
     trainer.resume();
+    write_config(s);
   } else {
-    start_folder(s, *model);
+    start_folder(s, *model, trainer);
   }
-  write_config(s);
   const size_t left_out = data.train.size() - trainer.num_pairs();
   std::printf(
       "Training on %zu pairs%s, preset %s: %lld parameters, vocabulary of "
@@ -201,7 +231,9 @@ int train(const TrainingSettings& s) {
   std::printf(
       "%s: loss %.4f, BLEU %.2f, %.1f %% exactly right of %zu lines it never "
       "learnt from, after %lld updates and %.1f s\n",
-      learned ? "Learned" : "NOT learned",
+      s.goal == 0 ? "Trained"
+      : learned   ? "Learned"
+                  : "NOT learned",
       final_score.loss,
       final_score.bleu,
       100 * final_score.exact_match,

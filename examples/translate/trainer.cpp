@@ -16,6 +16,7 @@
 #include "examples/translate/curves.h"
 #include "examples/translate/model_folder.h"
 #include "examples/translate/stop_signal.h"
+#include "examples/translate/translator.h"
 
 namespace translate {
 namespace {
@@ -24,6 +25,8 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr int64_t kLogEvery = 50;  // updates between records of the loss
+// Updates between evaluations, however short an epoch is.
+constexpr int64_t kEvaluateApart = 100;
 // A checkpoint at least so often: what a kill may cost.
 constexpr std::chrono::minutes kSaveEvery{5};
 
@@ -41,6 +44,16 @@ std::vector<Pair> short_enough(std::vector<Pair> pairs, int64_t max_tokens) {
         " for ",
         count,
         " pairs");
+  }
+  return pairs;
+}
+
+// What no translation would be longer than, see run.
+std::vector<Pair> cut_short(std::vector<Pair> pairs) {
+  for (Pair& pair : pairs) {
+    for (Ids* ids : {&pair.src, &pair.tgt}) {
+      ids->resize(std::min<size_t>(ids->size(), kMaxSourceTokens));
+    }
   }
   return pairs;
 }
@@ -109,7 +122,7 @@ Trainer::Trainer(
       data_(data),
       train_pairs_(short_enough(
           encode(*model.vocabulary, data.train), settings.max_tokens)),
-      valid_pairs_(encode(*model.vocabulary, data.valid)),
+      valid_pairs_(cut_short(encode(*model.vocabulary, data.valid))),
       batches_(train_pairs_, settings.batch_tokens, settings.seed),
       optimizer_(model.transformer.parameters(), adam_options(settings)),
       schedule_(schedule_of(settings)) {}
@@ -124,10 +137,16 @@ double Trainer::seconds() const {
 }
 
 bool Trainer::is_done() const {
-  return step_ >= settings_.steps ||
-         (settings_.minutes > 0 && seconds() >= 60 * settings_.minutes) ||
-         (settings_.patience > 0 &&
-          evaluations_since_best_ >= settings_.patience);
+  return step_ >= settings_.steps || is_out_of_time() || is_out_of_patience();
+}
+
+bool Trainer::is_out_of_time() const {
+  return settings_.minutes > 0 && seconds() >= 60 * settings_.minutes;
+}
+
+bool Trainer::is_out_of_patience() const {
+  return settings_.patience > 0 &&
+         evaluations_since_best_ >= settings_.patience;
 }
 
 // One optimizer step on the mean over the tokens of all its batches; returns
@@ -176,8 +195,11 @@ bool Trainer::evaluation_due() {
   const int64_t epochs =
       batches_.epoch() +
       (batches_.position() == batches_.batches_per_epoch() ? 1 : 0);
-  const bool due = epochs > evaluated_epochs_;
-  evaluated_epochs_ = epochs;
+  const bool due =
+      epochs > evaluated_epochs_ && step_ - evaluated_step_ >= kEvaluateApart;
+  if (due) {
+    evaluated_epochs_ = epochs;
+  }
   return due;
 }
 
@@ -211,7 +233,8 @@ void Trainer::evaluate(examples::Progress& progress) {
   loss_tokens_ = 0;
   evaluated_step_ = step_;
   keep(valid);
-  ++evaluations_since_best_;
+  // While the rate still rises, scores are no reason to give up.
+  evaluations_since_best_ += step_ > settings_.warmup_steps ? 1 : 0;
   if (better) {
     best_ = valid;
     best_step_ = step_;
@@ -278,15 +301,21 @@ void Trainer::log_loss(double loss) {
   }
 }
 
+void Trainer::start() {
+  if (saved_ == Clock::time_point()) {
+    save_checkpoint();
+  }
+}
+
 TrainingResult Trainer::run() {
   const StopSignal stop;
   log_ = std::make_unique<TrainingLog>(path(kLogFile), step_);
   start_ = Clock::now();
   examples::Progress progress(settings_.steps, step_);
-  saved_ = start_;
   if (step_ == 0) {
-    save_checkpoint();
+    start();
   }
+  saved_ = start_;
   while (!is_done() && StopSignal::received() == 0) {
     const Clock::time_point begin = Clock::now();
     const double loss = update();
@@ -321,6 +350,13 @@ void Trainer::finish(examples::Progress& progress) {
   if (best_step_ == 0 || evaluated_step_ != step_) {
     evaluate(progress);  // the minutes were over between two evaluations
   }
+  if (step_ < settings_.steps) {
+    progress.print(
+        is_out_of_patience()
+            ? "ends here: " + std::to_string(settings_.patience) +
+                  " evaluations without a better one (--patience)"
+            : "ends here: the time is over (--minutes)");
+  }
   load_weights(path(kWeightsFile), model_);
   if (kept_.size() < 2) {
     return;
@@ -353,6 +389,7 @@ void Trainer::save_checkpoint() {
       {"best", to_json(best_)},
       {"best_step", best_step_},
       {"kept", kept},
+      {"batches_per_epoch", batches_.batches_per_epoch()},
       {"loss_sum", loss_sum_},
       {"loss_tokens", loss_tokens_},
       {"logged_loss_sum", logged_loss_sum_},
@@ -374,6 +411,12 @@ void Trainer::save_checkpoint() {
 
 void Trainer::resume() {
   const std::string file = path(kCheckpointFile);
+  if (!fs::exists(file)) {
+    heed::fail<std::runtime_error>(
+        settings_.model,
+        "must hold a checkpoint to go on from, got none: nothing was learnt; "
+        "--overwrite starts anew");
+  }
   const heed::Checkpoint from = heed::load_checkpoint(file);
   try {
     const Json state = Json::parse(from.texts.at("state"));
@@ -381,7 +424,13 @@ void Trainer::resume() {
     optimizer_.load_state_dict(from.optimizer);
     heed::default_generator().set_state(from.generators.at("dropout"));
     step_ = from.step;
-    batches_.go_to(from.epoch, from.position);
+    batches_.go_to(from.epoch, 0);
+    if (state.value("batches_per_epoch", batches_.batches_per_epoch()) ==
+        batches_.batches_per_epoch()) {
+      batches_.go_to(from.epoch, from.position);
+    } else {  // another --batch-tokens or another text
+      batches_.go_to(from.epoch + 1, 0);
+    }
     evaluated_step_ = state.at("evaluated_step").get<int64_t>();
     evaluated_epochs_ = state.at("evaluated_epochs").get<int64_t>();
     evaluations_since_best_ = state.at("evaluations_since_best").get<int64_t>();

@@ -41,6 +41,8 @@ class Trainer {
   /// The training pairs that are short enough.
   size_t num_pairs() const { return train_pairs_.size(); }
 
+  /// Gives the folder its first checkpoint; run() does so otherwise.
+  void start();
   /// Goes on from the folder's checkpoint: bit for bit as if the run had never
   /// stopped. Throws std::runtime_error when there is none, or none that fits.
   void resume();
@@ -61,6 +63,8 @@ class Trainer {
   };
 
   bool is_done() const;
+  bool is_out_of_time() const;
+  bool is_out_of_patience() const;
   double update();
   bool evaluation_due();
   Score measure();
@@ -104,7 +108,7 @@ class Trainer {
   double seconds_before_ = 0;  // of earlier runs
   Clock::time_point start_ = Clock::now();
   int64_t batch_tokens_done_ = 0;  // target tokens of the last update
-  Clock::time_point saved_;        // the checkpoint
+  Clock::time_point saved_ = {};   // the checkpoint; the epoch: not yet
 };
 
 }  // namespace translate

@@ -1,5 +1,6 @@
 #include "examples/translate/training_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -33,6 +34,9 @@ class Toml : public CLI::ConfigTOML {
   std::vector<CLI::ConfigItem> from_config(std::istream& in) const override {
     std::stringstream without_comments;
     for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("\xef\xbb\xbf")) {  // a byte order mark
+        line.erase(0, 3);
+      }
       char quote = 0;
       size_t end = 0;
       for (; end < line.size() && (quote != 0 || line[end] != '#'); ++end) {
@@ -64,8 +68,12 @@ class Group {
     return option;
   }
   template <typename T>
-  void add(const char* flag, T& value, const char* help, CLI::Range range) {
-    add(flag, value, help)->check(range.description(""));
+  void add(
+      const char* flag,
+      T& value,
+      const char* help,
+      const CLI::Validator& range) {
+    add(flag, value, help)->check(range);
   }
   void add(
       const char* flag,
@@ -83,8 +91,19 @@ class Group {
   std::string name_;
 };
 
-CLI::Range at_least(int64_t low) { return {low, int64_t{1'000'000'000'000}}; }
-CLI::Range between(double low, double high) { return {low, high}; }
+CLI::Validator at_least(int64_t low) {
+  return in_range(static_cast<double>(low), 1e12);
+}
+
+/// The file is read more than once, and gone where there is none.
+CLI::Validator is_regular_file() {
+  return CLI::Validator(
+      [](const std::string& path) {
+        return fs::is_regular_file(path) ? std::string()
+                                         : path + " must be a regular file";
+      },
+      "");
+}
 
 void add_options(CLI::App& app, TrainingSettings& s) {
   Group start(app, "Start");
@@ -96,6 +115,7 @@ void add_options(CLI::App& app, TrainingSettings& s) {
   }
   start.add("--preset", s.preset, about.c_str(), presets);
   app.set_config("--config", "", "Read options from a file like settings.toml")
+      ->check(is_regular_file())
       ->group("Start");
   app.config_formatter(std::make_shared<Toml>());
   app.allow_config_extras(CLI::config_extras_mode::error);
@@ -105,7 +125,7 @@ void add_options(CLI::App& app, TrainingSettings& s) {
       ->configurable(false);
   start.add("--model", s.model, "Folder of the model");
   start.add("--seed", s.seed, "Of all random numbers", at_least(0));
-  start.add("--threads", s.threads, "0: one a core", CLI::Range(0, 1024));
+  start.add("--threads", s.threads, "0: one a core", in_range(0, 1024));
   start.add("--json", s.json, "Write the result to this file")
       ->configurable(false);
 
@@ -139,12 +159,12 @@ void add_options(CLI::App& app, TrainingSettings& s) {
   model.add("--d-model", a.d_model, "Width", at_least(1));
   model.add("--heads", a.num_heads, "Of each attention", at_least(1));
   model.add("--d-ff", a.d_ff, "Width of feed-forward networks", at_least(1));
-  model.add("--dropout", a.dropout, "Share dropped", between(0, 0.99));
+  model.add("--dropout", a.dropout, "Share dropped", in_range(0, 0.99));
   model.add(
       "--attention-dropout",
       a.attention_dropout,
       "Of attention weights",
-      between(0, 0.99));
+      in_range(0, 0.99));
   model.add("--activation", a.activation, "", {"relu", "gelu"});
   model.add(
       "--tie",
@@ -160,7 +180,7 @@ void add_options(CLI::App& app, TrainingSettings& s) {
 
   Group training(app, "Training");
   training.add("--steps", s.steps, "Updates at most", at_least(1));
-  training.add("--minutes", s.minutes, "At most; 0: any", between(0, 1e6));
+  training.add("--minutes", s.minutes, "At most; 0: any", in_range(0, 1e6));
   training.add(
       "--batch-tokens",
       s.batch_tokens,
@@ -168,7 +188,7 @@ void add_options(CLI::App& app, TrainingSettings& s) {
       at_least(1));
   training.add("--accumulate", s.accumulate, "Batches an update", at_least(1));
   training.add(
-      "--lr", s.lr, "Highest rate; with noam, a factor", between(0, 1e3));
+      "--lr", s.lr, "Highest rate; with noam, a factor", in_range(0, 1e3));
   training.add(
       "--schedule",
       s.schedule,
@@ -176,21 +196,25 @@ void add_options(CLI::App& app, TrainingSettings& s) {
       {"noam", "inverse-sqrt", "cosine", "constant"});
   training.add(
       "--warmup-steps", s.warmup_steps, "Until the highest rate", at_least(0));
-  training.add("--label-smoothing", s.label_smoothing, "", between(0, 0.99));
-  training.add("--beta1", s.beta1, "Of Adam", between(0, 0.999999));
-  training.add("--beta2", s.beta2, "Of Adam", between(0, 0.999999));
-  training.add("--eps", s.eps, "Of Adam", between(0, 1));
-  training.add("--weight-decay", s.weight_decay, "Of Adam", between(0, 1));
+  training.add("--label-smoothing", s.label_smoothing, "", in_range(0, 0.99));
+  training.add("--beta1", s.beta1, "Of Adam", in_range(0, 0.999999));
+  training.add("--beta2", s.beta2, "Of Adam", in_range(0, 0.999999));
+  training.add("--eps", s.eps, "Of Adam", in_range(0, 1));
+  training.add("--weight-decay", s.weight_decay, "Of Adam", in_range(0, 1));
   training.add(
-      "--max-norm", s.max_norm, "Clip gradients; 0: not", between(0, 1e9));
+      "--max-norm", s.max_norm, "Clip gradients; 0: not", in_range(0, 1e9));
 
   Group measuring(app, "Measuring");
   measuring.add(
-      "--eval-every", s.eval_every, "Updates; 0: every epoch", at_least(0));
+      "--eval-every",
+      s.eval_every,
+      "Updates; 0: every epoch, of 100 updates at least",
+      at_least(0));
   measuring.add(
       "--patience",
       s.patience,
-      "Evaluations without a better one until the end; 0: any",
+      "Evaluations, after the warm-up, without a better one until the end; 0: "
+      "any",
       at_least(0));
   measuring.add("--keep", s.keep, "Weights kept and averaged", at_least(1));
   measuring.add("--average", s.average, "Which are kept", {"best", "last"});
@@ -198,11 +222,19 @@ void add_options(CLI::App& app, TrainingSettings& s) {
       "--goal",
       s.goal,
       "Share of lines exactly right, else the exit status is 1",
-      between(0, 1));
+      in_range(0, 1));
 }
 
+/// What a reading of the command line is for.
+enum class Reading {
+  start,  ///< To find out from where options start: asks no more than that.
+  all
+};
+
 ParseResult parse_into(
-    TrainingSettings& settings, const std::vector<std::string>& arguments) {
+    TrainingSettings& settings,
+    const std::vector<std::string>& arguments,
+    Reading reading = Reading::all) {
   CLI::App app(
       "Trains a Transformer to translate: number words, or a text of your own.",
       "translate train");
@@ -210,12 +242,23 @@ ParseResult parse_into(
       "Exit status: 0 done, 1 --goal not reached, 2 bad options or files, 128 "
       "and the signal's number when stopped.");
   add_options(app, settings);
+  if (reading == Reading::start) {
+    app.set_help_flag();
+    app.allow_extras();
+  }
   std::vector<const char*> argv = {"translate train"};
   for (const std::string& argument : arguments) {
     argv.push_back(argument.c_str());
   }
   return parse(
       app, static_cast<int>(argv.size()), const_cast<char**>(argv.data()));
+}
+
+bool has_config(const std::vector<std::string>& arguments) {
+  return std::any_of(
+      arguments.begin(), arguments.end(), [](const std::string& argument) {
+        return argument == "--config" || argument.starts_with("--config=");
+      });
 }
 
 std::string config_of(const std::string& folder) {
@@ -233,11 +276,17 @@ ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   // The first reading finds out from where to start, the second reads.
   TrainingSettings first;
-  ParseResult parsed = parse_into(first, arguments);
+  ParseResult parsed = parse_into(first, arguments, Reading::start);
   if (parsed.go_on && first.resume) {
+    if (has_config(arguments)) {
+      heed::fail(
+          "translate train",
+          "--resume must come without --config: it reads the model's ",
+          kSettingsFile);
+    }
     arguments.insert(arguments.begin(), {"--config", config_of(first.model)});
     first = TrainingSettings();
-    parsed = parse_into(first, arguments);
+    parsed = parse_into(first, arguments, Reading::start);
   }
   if (!parsed.go_on) {
     return parsed;
@@ -246,8 +295,8 @@ ParseResult parse_training(int argc, char** argv, TrainingSettings& settings) {
     first.preset = first.is_toy() ? "toy" : "small";
   }
   settings = preset_settings(first.preset);
-  if (first.is_toy() && first.task != "reverse") {
-    settings.goal = 0.99;
+  if (first.is_toy()) {
+    adapt_to_task(settings, first.task);
   }
   return parse_into(settings, arguments);
 }

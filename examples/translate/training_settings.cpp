@@ -127,6 +127,15 @@ TrainingSettings preset_settings(const std::string& name) {
   return s;
 }
 
+void adapt_to_task(TrainingSettings& s, const std::string& task) {
+  if (task != "numbers" && s.preset == "toy") {
+    s.steps = 2000;
+  }
+  if (task != "reverse") {
+    s.goal = 0.99;
+  }
+}
+
 void check(const TrainingSettings& s) {
   if (s.src.empty() != s.tgt.empty()) {
     heed::fail("translate train", "--src and --tgt must be given together");
@@ -136,8 +145,15 @@ void check(const TrainingSettings& s) {
         "translate train",
         "--valid-src and --valid-tgt must be given together");
   }
+  if (s.resume && s.overwrite) {
+    heed::fail(
+        "translate train", "either --resume or --overwrite must be given");
+  }
   if (s.src.empty() && !s.valid_src.empty()) {
     heed::fail("translate train", "--valid-src must come with --src");
+  }
+  if (s.model.empty()) {
+    heed::fail("translate train", "--model must name a folder, got nothing");
   }
   for (const std::string& path :
        {s.src, s.tgt, s.valid_src, s.valid_tgt, s.model}) {

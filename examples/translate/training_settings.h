@@ -36,8 +36,9 @@ struct TrainingSettings {
   double max_norm = 0;  ///< Of the gradient; 0: not clipped.
   double label_smoothing = 0.1;
 
-  int64_t eval_every = 0;        ///< Updates; 0: once an epoch.
-  int64_t patience = 10;         ///< Evaluations without a better one; 0: any.
+  int64_t eval_every = 0;  ///< Updates; 0: once an epoch, or more rarely.
+  /// Evaluations, after the warm-up, without a better one; 0: any.
+  int64_t patience = 10;
   int64_t keep = 5;              ///< Weights kept and averaged.
   std::string average = "best";  ///< Which ones: best or last.
   double goal = 0;  ///< Share of test lines exactly right, or status 1.
@@ -57,6 +58,9 @@ std::vector<std::pair<std::string, std::string>> preset_list();
 
 /// Throws std::invalid_argument for a name that is not in preset_list().
 TrainingSettings preset_settings(const std::string& name);
+
+/// Sets how long the made-up task is learnt, and the goal where there is one.
+void adapt_to_task(TrainingSettings& settings, const std::string& task);
 
 /// Throws std::invalid_argument for settings that contradict each other.
 void check(const TrainingSettings& settings);

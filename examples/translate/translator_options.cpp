@@ -2,26 +2,28 @@
 
 #include <heed/tensor/parallel.h>
 
+#include "examples/translate/command_line.h"
+
 namespace translate {
 
 void add_translator_options(CLI::App& app, TranslatorOptions& options) {
   app.add_option("--beam", options.beam, "Hypotheses at a time; 1: greedy")
-      ->check(CLI::Range(1, 1000))
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   app.add_option(
          "--alpha", options.alpha, "Of the length penalty ((5 + L) / 6)^alpha")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(in_range(0, 10))
       ->capture_default_str();
   app.add_option(
          "--max-length", options.max_length, "Tokens of a translation, at most")
-      ->check(CLI::Range(1, 100'000))
+      ->check(in_range(1, 100'000))
       ->capture_default_str();
   app.add_option("--batch", options.batch, "Lines translated together")
-      ->check(CLI::Range(1, 100'000))
+      ->check(in_range(1, 100'000))
       ->capture_default_str();
   app.add_option_function<int>(
          "--threads", heed::set_num_threads, "Default: one a core")
-      ->check(CLI::Range(1, 1024));
+      ->check(in_range(1, 1024));
 }
 
 }  // namespace translate

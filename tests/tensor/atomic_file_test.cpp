@@ -126,7 +126,7 @@ TEST_CASE("atomic file: errors name the file") {
   const TemporaryFolder folder;
   CHECK(
       error_of_saving(folder / "none/file", "x") ==
-      "save: cannot create a file beside " + (folder / "none/file") +
+      "save: cannot create " + (folder / "none/file") +
           ": No such file or directory");
   CHECK(
       error_of_saving(folder / "", "x") ==
