@@ -14,6 +14,20 @@
 #include "autograd/softmax.h"
 
 namespace heed {
+namespace {
+
+// heads [1, num_heads, tokens, width] -> [B, num_heads, T, width], each
+// sequence at the front.
+Variable unpack_heads(const Variable& heads, const Packing& packing) {
+  return unpack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
+}
+
+// The inverse way.
+Variable pack_heads(const Variable& heads, const Packing& packing) {
+  return pack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
+}
+
+}  // namespace
 
 Variable attention(
     const Variable& q,
@@ -61,21 +75,6 @@ Variable attention(
       });
 }
 
-namespace {
-
-// heads [1, num_heads, tokens, width] -> [B, num_heads, T, width], each
-// sequence at the front.
-Variable padded(const Variable& heads, const Packing& packing) {
-  return unpack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
-}
-
-// The inverse way.
-Variable packed(const Variable& heads, const Packing& packing) {
-  return pack(heads.transpose(1, 2), packing.aligned()).transpose(1, 2);
-}
-
-}  // namespace
-
 AttentionResult attention_with_weights(
     const Variable& q,
     const Variable& k,
@@ -89,8 +88,11 @@ AttentionResult attention_with_weights(
     unpacked.mask = {
         .hidden = hidden_scores(options.mask, {1, 1, q.size(2), k.size(2)})};
     AttentionResult result = attention_with_weights(
-        padded(q, queries), padded(k, keys), padded(v, keys), unpacked);
-    result.output = packed(result.output, queries);
+        unpack_heads(q, queries),
+        unpack_heads(k, keys),
+        unpack_heads(v, keys),
+        unpacked);
+    result.output = pack_heads(result.output, queries);
     return result;
   }
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));

@@ -16,7 +16,7 @@ std::vector<std::vector<Hypothesis>> beam_search(
   check_search_options("beam_search", options, model.tgt_vocab_size());
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return beam_search(scorer, options);
+  return beam_search(scorer, without_padding("beam_search", model, options));
 }
 
 }  // namespace heed

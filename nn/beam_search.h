@@ -43,8 +43,9 @@ struct BeamSearchOptions {
 std::vector<std::vector<Hypothesis>> beam_search(
     NextTokenScorer& scorer, const BeamSearchOptions& options = {});
 
-/// With key/value caches and without dropout, whatever the model's mode.
-/// Shape: src ids int64 [B, S] -> B lists of hypotheses
+/// With key/value caches and without dropout, whatever the model's mode;
+/// padding is never chosen, and must not be bos_id. Shape: src ids int64 [B, S]
+/// -> B lists of hypotheses
 std::vector<std::vector<Hypothesis>> beam_search(
     Transformer& model,
     const Tensor& src,

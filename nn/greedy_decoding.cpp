@@ -41,7 +41,7 @@ std::vector<std::vector<int64_t>> greedy_decode(
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return greedy_decode(scorer, options);
+  return greedy_decode(scorer, without_padding(kWho, model, options));
 }
 
 }  // namespace heed

@@ -23,8 +23,9 @@ struct GreedyDecodingOptions {
 std::vector<std::vector<int64_t>> greedy_decode(
     NextTokenScorer& scorer, const GreedyDecodingOptions& options = {});
 
-/// With key/value caches and without dropout, whatever the model's mode.
-/// Shape: src ids int64 [B, S] -> B sequences of at most max_length ids
+/// With key/value caches and without dropout, whatever the model's mode;
+/// padding is never chosen, and must not be bos_id. Shape: src ids int64 [B, S]
+/// -> B sequences of at most max_length ids
 std::vector<std::vector<int64_t>> greedy_decode(
     Transformer& model,
     const Tensor& src,

@@ -30,7 +30,8 @@ struct MultiHeadAttentionCall {
 /// Shape:       query [B, T, d_model], key and value [B, S, d_model]
 ///              -> output [B, T, d_model], weights [B, num_heads, T, S] or,
 ///              averaged, [B, T, S]; packed (see AttentionMaskOptions) query
-///              and output [1, N, d_model], key and value [1, M, d_model]
+///              and output [1, N, d_model], key and value [1, M, d_model], the
+///              weights as before, with each sequence at the front
 /// Parameters:  in_proj_weight [3 d_model, d_model] (q, k and v one above the
 ///              other), in_proj_bias [3 d_model], out_proj a Linear
 class MultiHeadAttention : public Module {

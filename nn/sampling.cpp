@@ -199,7 +199,7 @@ std::vector<Hypothesis> sample_decode(
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return sample_decode(scorer, options);
+  return sample_decode(scorer, without_padding(kWho, model, options));
 }
 
 }  // namespace heed

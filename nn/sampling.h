@@ -41,8 +41,9 @@ struct SamplingOptions {
 std::vector<Hypothesis> sample_decode(
     NextTokenScorer& scorer, const SamplingOptions& options = {});
 
-/// With key/value caches and without dropout, whatever the model's mode.
-/// Shape: src ids int64 [B, S] -> B hypotheses
+/// With key/value caches and without dropout, whatever the model's mode;
+/// padding is never chosen, and must not be bos_id. Shape: src ids int64 [B, S]
+/// -> B hypotheses
 std::vector<Hypothesis> sample_decode(
     Transformer& model, const Tensor& src, const SamplingOptions& options = {});
 

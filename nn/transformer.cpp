@@ -262,13 +262,14 @@ Variable Transformer::decode(
     AttentionWeights* weights) const {
   check_batches(src, tgt);
   const Shape wanted = {src.size(0), src.size(1), options_.d_model};
-  if (!memory.defined() || memory.shape() != wanted) {
+  check_defined("Transformer", memory.value(), "memory");
+  if (memory.shape() != wanted) {
     fail(
         "Transformer",
         "memory must have shape [B, S, d_model] = ",
         wanted,
         ", got ",
-        memory.defined() ? memory.shape() : Shape());
+        memory.shape());
   }
   const Packing packing = packing_of(src);
   return decode_packed(tgt, pack(memory, packing), packing, weights);

@@ -77,9 +77,11 @@ struct DecodingState {
 /// Parameters:  src_embedding, tgt_embedding, encoder, decoder, output_proj,
 ///              and src_positions, tgt_positions when learned
 ///
-/// Padding costs nothing: the layers see the tokens alone, packed. What comes
-/// out at places of padding (memory, logits, attention weights) are zeros, and
-/// no gradient flows through them.
+/// The layers compute the tokens alone, packed, without the padding between
+/// sequences of unequal length. What comes out at places of padding (memory,
+/// logits, attention weights) are zeros, and no gradient flows through them. So
+/// a loss must leave these places out (ignore_index), and pad_id must not be
+/// what targets begin with.
 class Transformer : public Module {
  public:
   /// Throws std::invalid_argument for sizes that are not positive, num_heads

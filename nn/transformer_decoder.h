@@ -12,7 +12,8 @@
 
 namespace heed {
 
-/// The masks of a decoder: over the target itself and over the memory.
+/// The masks of a decoder: over the target itself and over the memory. Packed
+/// targets need packings in both.
 struct DecoderMaskOptions {
   AttentionMaskOptions self = {.is_causal = true};
   AttentionMaskOptions cross = {};

@@ -1,6 +1,5 @@
 #include "tensor/attention_mask.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "tensor/comparison.h"
@@ -39,17 +38,21 @@ Tensor hidden_by_packing(const AttentionMask& mask) {
   Tensor result({queries.batch(), 1, queries.length(), keys.length()}, kBool);
   bool* hidden = result.mutable_data<bool>();
   for (int64_t b = 0; b < queries.batch(); ++b) {
-    const int64_t query_count = queries.starts()[b + 1] - queries.starts()[b];
-    const int64_t key_count = keys.starts()[b + 1] - keys.starts()[b];
+    const int64_t lead = keys.tokens(b) - queries.tokens(b);
     for (int64_t i = 0; i < queries.length(); ++i) {
-      const int64_t seen =
-          mask.is_causal ? i + key_count - query_count + 1 : key_count;
+      const int64_t seen = i >= queries.tokens(b) ? 0
+                           : mask.is_causal       ? i + lead + 1
+                                                  : keys.tokens(b);
       for (int64_t j = 0; j < keys.length(); ++j) {
-        *hidden++ = i >= query_count || j >= std::min(seen, key_count);
+        *hidden++ = j >= seen;
       }
     }
   }
   return result;
+}
+
+[[noreturn]] void fail_masked(std::string_view who) {
+  fail(who, "packed sequences must come without other masks than is_causal");
 }
 
 }  // namespace
@@ -70,14 +73,20 @@ void check_packings(
   if (!queries.defined() && !keys.defined()) {
     return;
   }
-  if (!queries.defined() || !keys.defined() ||
-      queries.batch() != keys.batch()) {
+  if (!queries.defined() || !keys.defined()) {
+    fail(
+        who,
+        "query_packing and key_packing must be given together, got the ",
+        queries.defined() ? "first" : "second",
+        " alone");
+  }
+  if (queries.batch() != keys.batch()) {
     fail(
         who,
         "query_packing and key_packing must be of as many sequences, got ",
-        queries.defined() ? queries.batch() : 0,
+        queries.batch(),
         " and ",
-        keys.defined() ? keys.batch() : 0);
+        keys.batch());
   }
   if (scores[0] != 1 || scores[2] != queries.tokens() ||
       scores[3] != keys.tokens()) {
@@ -91,7 +100,7 @@ void check_packings(
         scores);
   }
   if (mask.padding.defined() || mask.hidden.defined() || mask.added.defined()) {
-    fail(who, "packed sequences must come without other masks than is_causal");
+    fail_masked(who);
   }
 }
 
@@ -104,6 +113,9 @@ AttentionMask make_attention_mask(
   result.is_causal = options.is_causal;
   result.query_packing = options.query_packing;
   result.key_packing = options.key_packing;
+  if (result.query_packing.defined() && options.key_padding_mask.defined()) {
+    fail_masked(who);
+  }
   if (options.key_padding_mask.defined()) {
     const Shape wanted = {scores[0], scores[3]};
     if (options.key_padding_mask.shape() != wanted) {

@@ -77,8 +77,7 @@ Packing::Packing(int64_t batch, int64_t length)
 Packing Packing::aligned() const {
   Lists lists{batch(), length(), starts(), {}};
   for (int64_t b = 0; b < lists.batch; ++b) {
-    const int64_t tokens = lists.starts[b + 1] - lists.starts[b];
-    for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t t = 0; t < tokens(b); ++t) {
       lists.places.push_back(b * lists.length + t);
     }
   }

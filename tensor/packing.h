@@ -30,6 +30,8 @@ class Packing {
   int64_t tokens() const { return lists_->starts.back(); }
   /// [B + 1]: sequence b is the tokens from starts()[b] to starts()[b + 1].
   const std::vector<int64_t>& starts() const { return lists_->starts; }
+  /// Tokens of sequence b.
+  int64_t tokens(int64_t b) const { return starts()[b + 1] - starts()[b]; }
   /// [N]: place b T + t of each token in the padded batch, ascending.
   const std::vector<int64_t>& places() const { return lists_->places; }
   bool has_padding() const { return tokens() < batch() * length(); }
@@ -47,13 +49,12 @@ class Packing {
   std::shared_ptr<const Lists> lists_;
 };
 
-/// Leaves the padding out. A view where there is none.
+/// Leaves the padding out; a reshape where there is none.
 /// Shape: x [B, T, *] -> y [1, N, *]. Throws std::invalid_argument for another
 /// B or T than the packing's.
 Tensor pack(const Tensor& x, const Packing& packing);
 
-/// Puts the padding back, as zeros (false): the adjoint of pack. A view where
-/// there is none.
+/// Puts the padding back, as zeros (false): the adjoint of pack.
 /// Shape: x [1, N, *] -> y [B, T, *]. Throws std::invalid_argument for another
 /// N than the packing's.
 Tensor unpack(const Tensor& x, const Packing& packing);

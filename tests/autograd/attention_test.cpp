@@ -101,7 +101,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const std::vector<float> x = a.to_vector<float>();
   const std::vector<float> y = b.to_vector<float>();
   return x.size() == y.size() &&
-         std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+         (x.empty() ||
+          std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0);
 }
 
 }  // namespace
@@ -267,6 +268,44 @@ TEST_CASE("attention: packed sequences are what each of them is alone") {
       }
     }
   }
+}
+
+TEST_CASE("attention: few packed heads, whose backward is shared out") {
+  Tensor padding = zeros({2, 700}, kBool);
+  padding[1].slice(0, 300, 700).fill_(1);
+  const Packing packing(padding);
+  check_same_as_composed(
+      {1, 1, 1000, 1000, 16, 8},
+      kFloat64,
+      {.mask = {
+           .is_causal = true,
+           .query_packing = packing,
+           .key_packing = packing}});
+}
+
+TEST_CASE("attention: packings that do not fit are errors") {
+  const Packing packing(2, 3);
+  const auto refuses = [&](const Tensor& q, const AttentionMask& mask) {
+    CHECK_THROWS_AS(attention(q, q, q, {.mask = mask}), std::invalid_argument);
+    CHECK_THROWS_AS(
+        attention_with_weights(q, q, q, {.mask = mask}), std::invalid_argument);
+  };
+  const AttentionMask fitting{.query_packing = packing, .key_packing = packing};
+  attention(
+      ones({1, 2, 6, 4}),
+      ones({1, 2, 6, 4}),
+      ones({1, 2, 6, 4}),
+      {.mask = fitting});
+  refuses(ones({1, 2, 5, 4}), fitting);
+  refuses(ones({1, 2, 7, 4}), fitting);
+  refuses(ones({2, 2, 6, 4}), fitting);
+  refuses(ones({1, 2, 6, 4}), {.query_packing = packing});
+  AttentionMask masked = fitting;
+  masked.padding = zeros({2, 3}, kBool);
+  refuses(ones({1, 2, 6, 4}), masked);
+  masked = fitting;
+  masked.hidden = zeros({3, 3}, kBool);
+  refuses(ones({1, 2, 6, 4}), masked);
 }
 
 TEST_CASE("attention: packed, it drops what it drops when written out") {

@@ -13,6 +13,7 @@
 #include "autograd/grad_mode.h"
 #include "nn/greedy_decoding.h"
 #include "nn/prefix_scorer.h"
+#include "nn/sampling.h"
 #include "nn/transformer_scorer.h"
 #include "tensor/creation.h"
 #include "tensor/elementwise.h"
@@ -430,7 +431,7 @@ TEST_CASE("beam_search: with caches as without, beams sharing the source") {
           return model(sources, prefixes).value().select(1, -1);
         });
     const BeamSearchOptions options{
-        .beam_size = 4, .n_best = 4, .max_length = 12};
+        .beam_size = 4, .n_best = 4, .max_length = 12, .banned_ids = {0}};
     const auto expected = beam_search(uncached, options);
     const auto found = beam_search(model, src, options);
     REQUIRE(found.size() == 6);
@@ -549,13 +550,14 @@ TEST_CASE("beam_search: the first is the same whatever n_best") {
   }
 }
 
-TEST_CASE("beam_search: padding that is chosen is hidden as in forward") {
+TEST_CASE("beam_search: padding that is chosen after all is as in forward") {
   Transformer model(11, 11, small());
   model.state_dict().at("output_proj.bias")[0].fill_(3);
   model.eval();
   const Tensor src = sentences(3, 11);
+  TransformerScorer scorer(model, src);
   const auto found =
-      beam_search(model, src, {.beam_size = 3, .n_best = 3, .max_length = 6});
+      beam_search(scorer, {.beam_size = 3, .n_best = 3, .max_length = 6});
   bool pads = false;
   for (int64_t b = 0; b < 3; ++b) {
     for (const Hypothesis& one : found[static_cast<size_t>(b)]) {
@@ -578,6 +580,34 @@ TEST_CASE("beam_search: padding that is chosen is hidden as in forward") {
     }
   }
   CHECK(pads);
+}
+
+TEST_CASE("beam_search: padding begins nothing and is never chosen") {
+  Transformer model(11, 11, small());
+  model.state_dict().at("output_proj.bias")[0].fill_(100);
+  const Tensor src = sentences(3, 11);
+  for (const auto& hypotheses : beam_search(model, src, {.max_length = 6})) {
+    const Ids& tokens = hypotheses[0].tokens;
+    CHECK(std::count(tokens.begin(), tokens.end(), 0) == 0);
+  }
+  for (const Ids& tokens : greedy_decode(model, src, {.max_length = 6})) {
+    CHECK(std::count(tokens.begin(), tokens.end(), 0) == 0);
+  }
+  Generator generator(1);
+  for (const Hypothesis& one :
+       sample_decode(model, src, {.max_length = 6, .generator = generator})) {
+    CHECK(std::count(one.tokens.begin(), one.tokens.end(), 0) == 0);
+  }
+  // Where padding ends a sequence it may.
+  CHECK(beam_search(model, src, {.eos_id = 0})[0][0].ended);
+  CHECK_THROWS_WITH_AS(
+      beam_search(model, src, {.bos_id = 0}),
+      "beam_search: bos_id must not be the model's pad_id, got 0 for both",
+      std::invalid_argument);
+  CHECK_THROWS_AS(
+      greedy_decode(model, src, {.bos_id = 0}), std::invalid_argument);
+  CHECK_THROWS_AS(
+      sample_decode(model, src, {.bos_id = 0}), std::invalid_argument);
 }
 
 TEST_CASE("beam_search: no source, empty ones, and ones that are too long") {

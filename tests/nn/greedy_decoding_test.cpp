@@ -90,7 +90,8 @@ TEST_CASE("decode_step: logits are the rows of forward") {
   }
 }
 
-TEST_CASE("decode_step: after padding zeros follow, and later tokens do not see it") {
+TEST_CASE(
+    "decode_step: after padding zeros follow, and later tokens do not see it") {
   const Transformer model(11, 11, small());
   const Tensor src = sentences(3, 11);
   const Tensor tgt =

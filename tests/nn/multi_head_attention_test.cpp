@@ -203,6 +203,33 @@ TEST_CASE("MultiHeadAttention: an empty memory gives the projection's bias") {
   CHECK(equal(layer.attend(x, layer.project(none), {}).value(), expected));
 }
 
+TEST_CASE("MultiHeadAttention: packed sequences are what padded ones are") {
+  Generator generator(5);
+  MultiHeadAttention layer(
+      8, 2, {.dropout = 0.3, .dtype = kFloat64, .generator = generator});
+  const Tensor padding =
+      tensor({{false, false, false, true}, {false, true, true, true}});
+  const Packing queries(2, 3);
+  const Packing keys(padding);
+  const Tensor x = drawn({2, 3, 8}, 1);
+  const Tensor memory = drawn({2, 4, 8}, 2);
+  // With the same numbers for dropout, whose count is that of padded scores.
+  const GeneratorState start = generator.state();
+  const Tensor padded =
+      layer.forward(x, memory, memory, {.mask = {.key_padding_mask = padding}})
+          .output.value();
+  const GeneratorState end = generator.state();
+  generator.set_state(start);
+  const Variable packed_memory(pack(memory, keys));
+  const AttentionResult result = layer.forward(
+      pack(x, queries),
+      packed_memory,
+      packed_memory,
+      {.mask = {.query_packing = queries, .key_packing = keys}});
+  CHECK(generator.state() == end);
+  CHECK(allclose(result.output.value(), pack(padded, queries), 1e-12, 1e-13));
+}
+
 TEST_CASE("MultiHeadAttention: dropout acts while training only") {
   MultiHeadAttentionOptions options = in_double(1);
   options.dropout = 0.5;

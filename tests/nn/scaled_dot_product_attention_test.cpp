@@ -196,3 +196,29 @@ TEST_CASE("scaled dot product: shapes and dtypes that do not fit are errors") {
   refuses(q, k, k.to(kFloat64));
   refuses(q.to(kInt64), k.to(kInt64), k.to(kInt64));
 }
+
+TEST_CASE("scaled_dot_product_attention: packed sequences, with dropout") {
+  const Packing queries(2, 3);
+  const Packing keys(tensor({{false, false, true}, {false, true, true}}));
+  const Variable q = drawn({1, 2, 6, 4}, 1);
+  const Variable k = drawn({1, 2, 3, 4}, 2);
+  Generator generator(3);
+  const ScaledDotProductOptions options{
+      .mask = {.query_packing = queries, .key_packing = keys},
+      .dropout = 0.4,
+      .generator = generator};
+  const Tensor y =
+      scaled_dot_product_attention(q, k, k, options).output.value();
+  // As many numbers as the padded scores [2, 2, 3, 3] have.
+  Generator counted(3);
+  counted.reserve(36);
+  CHECK(generator.state() == counted.state());
+  generator.set_seed(3);
+  ScaledDotProductOptions written_out = options;
+  written_out.need_weights = true;
+  CHECK(allclose(
+      y,
+      scaled_dot_product_attention(q, k, k, written_out).output.value(),
+      1e-12,
+      1e-13));
+}

@@ -433,6 +433,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Transformer: with dropout, padding gives zeros all the same") {
+  TransformerOptions options = small();
+  options.dropout = 0.3;
+  options.attention_dropout = 0.3;
+  const Transformer model(11, 11, options);
+  const Tensor src = tensor({{3, 4, 5}, {7, 8, 0}});
+  const Tensor tgt = tensor({{1, 5, 6}, {1, 7, 0}});
+  const auto logits = [&] {
+    options.generator.set_seed(9);
+    return model(src, tgt).value();
+  };
+  const Tensor y = logits();
+  CHECK(equal(logits(), y));
+  CHECK(equal(eq(y, 0), eq(tgt, 0).unsqueeze(-1).expand({2, 3, 11})));
+  CHECK(all_finite(y));
+}
+
 TEST_CASE("Transformer: without a pad_id every token is attended to") {
   const Transformer padded(11, 11, small());
   TransformerOptions options = small();

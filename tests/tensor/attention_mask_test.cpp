@@ -100,28 +100,30 @@ TEST_CASE("attention mask: padding as other numbers is an error") {
 TEST_CASE("attention mask: packed queries see the keys of their sequence") {
   Tensor padding = zeros({2, 3}, kBool);
   padding[1].slice(0, 1, 3).fill_(1);
-  const Packing queries(2, 2);
+  Tensor query_padding = zeros({2, 2}, kBool);
+  query_padding[0][1].fill_(1);
+  const Packing queries(query_padding);
   const Packing keys(padding);
   const auto masks = [&](bool is_causal) {
     return make_attention_mask(
         "test",
         {.is_causal = is_causal, .query_packing = queries, .key_packing = keys},
-        {1, 4, 4, 4},
+        {1, 4, 3, 4},
         kFloat32);
   };
   const AttentionMask mask = masks(false);
-  CHECK(mask.padded_scores({1, 4, 4, 4}) == Shape({2, 4, 2, 3}));
+  CHECK(mask.padded_scores({1, 4, 3, 4}) == Shape({2, 4, 2, 3}));
   CHECK(AttentionMask{}.padded_scores(kScores) == kScores);
   CHECK(equal(
-      hidden_scores(mask, {1, 4, 4, 4}).squeeze(1),
+      hidden_scores(mask, {1, 4, 3, 4}).squeeze(1),
       tensor(
-          {{{false, false, false}, {false, false, false}},
+          {{{false, false, false}, {true, true, true}},
            {{false, true, true}, {false, true, true}}})));
   // The last query of each sees all of its keys.
   CHECK(equal(
-      hidden_scores(masks(true), {1, 4, 4, 4}).squeeze(1),
+      hidden_scores(masks(true), {1, 4, 3, 4}).squeeze(1),
       tensor(
-          {{{false, false, true}, {false, false, false}},
+          {{{false, false, false}, {true, true, true}},
            {{true, true, true}, {false, true, true}}})));
 }
 
@@ -136,8 +138,13 @@ TEST_CASE("attention mask: packings that do not fit are errors") {
   const Packing packing(2, 3);
   refuses(
       {.query_packing = packing},
-      "test: query_packing and key_packing must be of as many sequences, got 2 "
-      "and 0");
+      "test: query_packing and key_packing must be given together, got the "
+      "first "
+      "alone");
+  refuses(
+      {.key_packing = packing},
+      "test: query_packing and key_packing must be given together, got the "
+      "second alone");
   refuses(
       {.query_packing = packing, .key_packing = Packing(3, 2)},
       "test: query_packing and key_packing must be of as many sequences, got 2 "
@@ -146,6 +153,11 @@ TEST_CASE("attention mask: packings that do not fit are errors") {
       {.query_packing = packing, .key_packing = Packing(2, 4)},
       "test: packed queries and keys must be one sequence of 6 and 8 tokens, "
       "got scores of shape [1, 4, 6, 6]");
+  refuses(
+      {.key_padding_mask = zeros({2, 3}, kBool),
+       .query_packing = packing,
+       .key_packing = packing},
+      "test: packed sequences must come without other masks than is_causal");
   refuses(
       {.attn_mask = zeros({6, 6}),
        .query_packing = packing,
