@@ -14,9 +14,11 @@ std::vector<std::vector<Hypothesis>> beam_search(
 std::vector<std::vector<Hypothesis>> beam_search(
     Transformer& model, const Tensor& src, const BeamSearchOptions& options) {
   check_search_options("beam_search", options, model.tgt_vocab_size());
+  const BeamSearchOptions allowed =
+      without_padding("beam_search", model, options);
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return beam_search(scorer, without_padding("beam_search", model, options));
+  return beam_search(scorer, allowed);
 }
 
 }  // namespace heed

@@ -39,9 +39,10 @@ std::vector<std::vector<int64_t>> greedy_decode(
     const Tensor& src,
     const GreedyDecodingOptions& options) {
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
+  const GreedyDecodingOptions allowed = without_padding(kWho, model, options);
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return greedy_decode(scorer, without_padding(kWho, model, options));
+  return greedy_decode(scorer, allowed);
 }
 
 }  // namespace heed

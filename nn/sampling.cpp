@@ -197,9 +197,10 @@ std::vector<Hypothesis> sample_decode(
     Transformer& model, const Tensor& src, const SamplingOptions& options) {
   check_options(options);
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
+  const SamplingOptions allowed = without_padding(kWho, model, options);
   const Evaluation evaluation(model);
   TransformerScorer scorer(model, src);
-  return sample_decode(scorer, without_padding(kWho, model, options));
+  return sample_decode(scorer, allowed);
 }
 
 }  // namespace heed

@@ -105,6 +105,19 @@ bool same_bits(const Tensor& a, const Tensor& b) {
           std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0);
 }
 
+// First and second derivatives of q, k and v.
+void check_derivatives(const Tensors& in, const AttentionOptions& options) {
+  const auto f = [&](const std::vector<Variable>& x) {
+    return attention(x[0], x[1], x[2], options);
+  };
+  const std::vector<Variable> leaves = {
+      Variable(in[0], true), Variable(in[1], true), Variable(in[2], true)};
+  const GradcheckReport first = gradcheck(f, leaves);
+  CHECK_MESSAGE(first, first.message);
+  const GradcheckReport second = gradgradcheck(f, leaves);
+  CHECK_MESSAGE(second, second.message);
+}
+
 }  // namespace
 
 TEST_CASE("attention: tiles give what the written-out form gives") {
@@ -326,43 +339,23 @@ TEST_CASE("attention: packed, it drops what it drops when written out") {
 
 TEST_CASE("attention: derivatives, first and second, with masks and dropout") {
   const Tensors in = inputs_of({2, 2, 3, 4, 2, 3});
-  const auto check = [&](const AttentionOptions& options) {
-    const auto f = [&](const std::vector<Variable>& x) {
-      return attention(x[0], x[1], x[2], options);
-    };
-    const std::vector<Variable> leaves = {
-        Variable(in[0], true), Variable(in[1], true), Variable(in[2], true)};
-    const GradcheckReport first = gradcheck(f, leaves);
-    CHECK_MESSAGE(first, first.message);
-    const GradcheckReport second = gradgradcheck(f, leaves);
-    CHECK_MESSAGE(second, second.message);
-  };
   Tensor padding = zeros({2, 4}, kBool);
   padding.select(1, 1).fill_(1);
   padding.select(0, 1).fill_(1);  // the second sentence sees nothing
-  check({.mask = {.padding = padding}});
-  check({.mask = {.added = drawn({2, 1, 3, 4}, 8), .is_causal = true}});
-  check({.mask = {.hidden = hidden({3, 4}, 0.3, 9)}, .dropout = 0.4});
+  check_derivatives(in, {.mask = {.padding = padding}});
+  check_derivatives(
+      in, {.mask = {.added = drawn({2, 1, 3, 4}, 8), .is_causal = true}});
+  check_derivatives(
+      in, {.mask = {.hidden = hidden({3, 4}, 0.3, 9)}, .dropout = 0.4});
 }
 
 TEST_CASE("attention: derivatives, first and second, of packed sequences") {
   const Packing queries(tensor({{false, true, false}, {false, true, true}}));
   const Packing keys(tensor({{false, true}, {false, false}}));
-  const Tensors in = inputs_of({1, 2, 3, 3, 2, 3});
-  const auto f = [&](const std::vector<Variable>& x) {
-    return attention(
-        x[0],
-        x[1],
-        x[2],
-        {.mask = {.query_packing = queries, .key_packing = keys},
-         .dropout = 0.4});
-  };
-  const std::vector<Variable> leaves = {
-      Variable(in[0], true), Variable(in[1], true), Variable(in[2], true)};
-  const GradcheckReport first = gradcheck(f, leaves);
-  CHECK_MESSAGE(first, first.message);
-  const GradcheckReport second = gradgradcheck(f, leaves);
-  CHECK_MESSAGE(second, second.message);
+  check_derivatives(
+      inputs_of({1, 2, 3, 3, 2, 3}),
+      {.mask = {.query_packing = queries, .key_packing = keys},
+       .dropout = 0.4});
 }
 
 TEST_CASE("attention: a query that sees no key gives zeros, and gets zeros") {

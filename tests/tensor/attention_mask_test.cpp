@@ -139,8 +139,7 @@ TEST_CASE("attention mask: packings that do not fit are errors") {
   refuses(
       {.query_packing = packing},
       "test: query_packing and key_packing must be given together, got the "
-      "first "
-      "alone");
+      "first alone");
   refuses(
       {.key_packing = packing},
       "test: query_packing and key_packing must be given together, got the "
