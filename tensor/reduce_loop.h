@@ -157,9 +157,38 @@ struct ReduceCut {
   int64_t chunks;
 };
 
+/// Items first .. last - 1 of a window without inner into a target [outer,
+/// blocks].
+template <typename Op>
+inline void reduce_row_items(
+    Op op,
+    const typename Op::In* x,
+    ReduceCut cut,
+    ReduceTarget<Op> target,
+    int64_t first,
+    int64_t last) {
+  const ReduceWindow& w = cut.window;
+  int64_t block = first % cut.blocks;
+  int64_t outer = first / cut.blocks;
+  for (int64_t item = first; item < last; ++item) {
+    const int64_t begin = block * cut.rows;
+    const int64_t end = std::min(begin + cut.rows, w.count);
+    const auto result = reduce_row(op, x + outer * w.outer_stride, begin, end);
+    if (target.running != nullptr) {
+      target.running[item] = result;
+    } else {
+      target.finished[item] = op.finish(result);
+    }
+    if (++block == cut.blocks) {
+      block = 0;
+      ++outer;
+    }
+  }
+}
+
 /// Items first .. last - 1 into a target [outer, blocks, inner].
 template <typename Op>
-inline void reduce_items(
+inline void reduce_column_items(
     Op op,
     const typename Op::In* x,
     ReduceCut cut,
@@ -178,11 +207,7 @@ inline void reduce_items(
     const int64_t n = std::min(cut.width, w.inner - column);
     const auto* from = x + outer * w.outer_stride + column;
     const int64_t to = (outer * cut.blocks + block) * w.inner + column;
-    if (w.inner == 1) {
-      acc[0] = reduce_row(op, from, begin, end);
-    } else {
-      reduce_columns(op, from, w.count_stride, begin, end, n, acc);
-    }
+    reduce_columns(op, from, w.count_stride, begin, end, n, acc);
     if (target.running != nullptr) {
       std::copy_n(acc, n, target.running + to);
     } else {
@@ -201,6 +226,17 @@ inline void reduce_items(
   }
 }
 
+// kKernel(args...), at the SIMD level in use if it reads float32: others would
+// only make the library larger.
+template <typename Op, auto kKernel, typename... Args>
+void call_reduction(Args... args) {
+  if constexpr (std::is_same_v<typename Op::In, float>) {
+    simd::call<kKernel>(args...);
+  } else {
+    kKernel(args...);
+  }
+}
+
 /// Reduces every block of the window into a target [outer, blocks, inner].
 template <typename Op>
 void reduce_blocks(
@@ -211,10 +247,11 @@ void reduce_blocks(
   const int64_t items = cut.window.outer * cut.blocks * cut.chunks;
   const int64_t cost = std::min(cut.rows, cut.window.count) * cut.width;
   heed::parallel_for(items, grain_for(cost), [&](int64_t first, int64_t last) {
-    if constexpr (std::is_same_v<typename Op::In, float>) {
-      simd::call<reduce_items<Op>>(op, x, cut, target, first, last);
+    if (cut.window.inner == 1) {
+      call_reduction<Op, reduce_row_items<Op>>(op, x, cut, target, first, last);
     } else {
-      reduce_items(op, x, cut, target, first, last);
+      call_reduction<Op, reduce_column_items<Op>>(
+          op, x, cut, target, first, last);
     }
   });
 }
