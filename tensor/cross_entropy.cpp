@@ -15,12 +15,15 @@ namespace heed {
 namespace {
 
 constexpr int64_t kCost = 4;  // simple operations an element
+// Elements whose exp() is computed while as many of the next row are fetched.
+constexpr int64_t kChunk = 1024;
 
 // Rows of numbers, one for each class, and their targets.
 template <typename T>
 struct Rows {
-  const T* x;  // [rows, n]
+  const T* x;  // [count, n]
   const int64_t* targets;
+  int64_t count;
   int64_t n;
   int64_t ignore_index;
   double smoothing;
@@ -40,21 +43,39 @@ struct RowSums {
   double count;     // of allowed classes, likewise
 };
 
-// Writes exp(x - most) to `exps` if kKeeps.
+template <typename T>
+[[gnu::always_inline]] inline void prefetch(const T* x, int64_t n) {
+  constexpr int64_t kCacheLine = 64 / sizeof(T);
+  for (int64_t i = 0; i < n; i += kCacheLine) {
+    __builtin_prefetch(x + i);
+  }
+}
+
+// Writes exp(x - most) to `exps` if kKeeps. Meanwhile fetches `next`, the next
+// row if there is one: its maximum is found as fast as it can be read.
 template <bool kKeeps, typename T>
 [[gnu::always_inline]] inline RowSums<T> sum_row(
-    const T* x, int64_t n, double smoothing, T* exps) {
+    const T* x, int64_t n, double smoothing, const T* next, T* exps) {
   const T most = lane_max(x, n);
-  const auto [total, distance] =
-      lane_sums<T, 2>(n, [=](int64_t i, T& sum, T& below) {
-        const T d = x[i] - most;
-        const T e = vector_math::exp(d);
-        if constexpr (kKeeps) {
-          exps[i] = e;
-        }
-        sum += e;
-        below -= d;
-      });
+  double total = 0;
+  double distance = 0;
+  for (int64_t begin = 0; begin < n; begin += kChunk) {
+    const int64_t size = std::min(kChunk, n - begin);
+    if (next != nullptr) {
+      prefetch(next + begin, size);
+    }
+    const auto sums = lane_sums<T, 2>(size, [=](int64_t i, T& sum, T& below) {
+      const T d = x[begin + i] - most;
+      const T e = vector_math::exp(d);
+      if constexpr (kKeeps) {
+        exps[begin + i] = e;
+      }
+      sum += e;
+      below -= d;
+    });
+    total += sums[0];
+    distance += sums[1];
+  }
   if (smoothing == 0 || std::isfinite(distance)) {
     return {most, total, distance, static_cast<double>(n)};
   }
@@ -129,8 +150,9 @@ inline void loss_rows(
       }
       continue;
     }
+    const T* const next = i + 1 < rows.count ? x + n : nullptr;
     const RowSums<T> sums =
-        sum_row<kWithGradient>(x, n, rows.smoothing, dx_row);
+        sum_row<kWithGradient>(x, n, rows.smoothing, next, dx_row);
     loss[i] = static_cast<T>(loss_of(sums, x[target], n, rows.smoothing));
     if constexpr (kWithGradient) {
       gradient_row(sums, x, n, target, rows.smoothing, scale, dx_row);
@@ -168,6 +190,7 @@ Rows<T> rows_of(
   return {
       x.data<T>(),
       targets.data<int64_t>(),
+      targets.numel(),
       x.shape().back(),
       options.ignore_index,
       options.label_smoothing};
