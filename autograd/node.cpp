@@ -65,14 +65,14 @@ Node::~Node() {
 }
 
 Variable Node::make_leaf(Tensor&& value, bool requires_grad) {
-  void* const block = block_allocate(sizeof(Node));
+  void* const block = detail::block_allocate(sizeof(Node));
   return Variable(new (block) Node(
       std::move(value), nullptr, 0, requires_grad, sizeof(Node)));
 }
 
 Variable Node::make(
     Tensor&& value, const char* name, uint64_t newest_input, size_t bytes) {
-  void* const block = block_allocate(bytes);
+  void* const block = detail::block_allocate(bytes);
   return Variable(new (block) Node(
       std::move(value), name, newest_input, /*requires_grad=*/true, bytes));
 }
@@ -167,7 +167,7 @@ void Node::doom() noexcept {
     doomed = node->next_doomed_;
     const size_t bytes = node->bytes_;
     node->~Node();
-    block_free(node, bytes);
+    detail::block_free(node, bytes);
   }
   deleting = false;
 }

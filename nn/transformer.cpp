@@ -75,7 +75,8 @@ void check_batches(const Tensor& src, const Tensor& tgt) {
 Variable at_places(
     const Variable& weights, const Packing& queries, const Packing& keys) {
   const auto place = [](const Variable& x, const Packing& packing) {
-    return unpack(pack(x, packing.aligned()), packing);
+    return packing.is_aligned() ? x
+                                : unpack(pack(x, packing.aligned()), packing);
   };
   const Variable rows = place(weights.transpose(1, 2), queries);
   return place(rows.transpose(1, 3), keys)  // [B, S, num_heads, T]

@@ -99,16 +99,9 @@ void update_all(
     const std::vector<Options>& options,
     Decay decay) {
   const auto of_type = [&]<typename T>(TypeTag<T>) {
-    std::vector<Row<T>> rows;
     Factors<T> factors{};
     const Update* before = nullptr;
-    for (const Update& u : updates) {
-      if (u.dtype != dtype_of<T>) {
-        continue;
-      }
-      if (rows.empty()) {
-        rows.reserve(updates.size());
-      }
+    const auto rows = rows_of<T>(updates, [&](const Update& u) {
       const Options& o = options[u.group];
       // Most often those of the parameter before.
       if (before == nullptr || u.group != before->group ||
@@ -116,15 +109,15 @@ void update_all(
         factors = factors_of<T>(o, decay, u.lr, u.step);
       }
       before = &u;
-      rows.push_back(
-          {.numel = u.numel,
-           .w = u.template values<T>(),
-           .m = u.template state<T>(0),
-           .v = u.template state<T>(1),
-           .v_max = o.amsgrad ? u.template state<T>(2) : nullptr,
-           .grad = u.template grads<T>(),
-           .factors = factors});
-    }
+      return Row<T>{
+          .numel = u.numel,
+          .w = u.template values<T>(),
+          .m = u.template state<T>(0),
+          .v = u.template state<T>(1),
+          .v_max = o.amsgrad ? u.template state<T>(2) : nullptr,
+          .grad = u.template grads<T>(),
+          .factors = factors};
+    });
     for_each_row(
         rows,
         /*cost=*/4,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "tensor/dtype.h"
 #include "tensor/parallel.h"
 
 namespace heed {
@@ -20,6 +22,22 @@ int64_t numel_of(const std::vector<Row>& rows) {
 }
 
 }  // namespace detail
+
+/// make_row(update) of each update whose parameter's elements are of type T.
+template <typename T, typename Update, typename F>
+auto rows_of(const std::vector<Update>& updates, const F& make_row) {
+  std::vector<std::invoke_result_t<F, const Update&>> rows;
+  for (const Update& update : updates) {
+    if (update.dtype != dtype_of<T>) {
+      continue;
+    }
+    if (rows.empty()) {
+      rows.reserve(updates.size());
+    }
+    rows.push_back(make_row(update));
+  }
+  return rows;
+}
 
 /// The pieces into which for_each_row cuts its work.
 template <typename Row>

@@ -105,26 +105,19 @@ std::vector<std::string> SGD::state_names(size_t group) const {
 
 void SGD::update(const std::vector<Update>& updates) {
   const auto update_all = [&]<typename T>(TypeTag<T>) {
-    std::vector<Row<T>> rows;
-    for (const Update& u : updates) {
-      if (u.dtype != dtype_of<T>) {
-        continue;
-      }
-      if (rows.empty()) {
-        rows.reserve(updates.size());
-      }
+    const auto rows = rows_of<T>(updates, [&](const Update& u) {
       const SGDOptions& o = options_[u.group];
-      rows.push_back(
-          {.numel = u.numel,
-           .w = u.values<T>(),
-           .v = o.momentum > 0 ? u.state<T>(0) : nullptr,
-           .grad = u.grads<T>(),
-           .lr = static_cast<T>(u.lr),
-           .momentum = static_cast<T>(o.momentum),
-           .take = static_cast<T>(u.step == 1 ? 1 : 1 - o.dampening),
-           .weight_decay = static_cast<T>(o.weight_decay),
-           .nesterov = o.nesterov});
-    }
+      return Row<T>{
+          .numel = u.numel,
+          .w = u.values<T>(),
+          .v = o.momentum > 0 ? u.state<T>(0) : nullptr,
+          .grad = u.grads<T>(),
+          .lr = static_cast<T>(u.lr),
+          .momentum = static_cast<T>(o.momentum),
+          .take = static_cast<T>(u.step == 1 ? 1 : 1 - o.dampening),
+          .weight_decay = static_cast<T>(o.weight_decay),
+          .nesterov = o.nesterov};
+    });
     for_each_row(
         rows,
         /*cost=*/2,

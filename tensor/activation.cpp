@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "tensor/elementwise_loop.h"
 #include "tensor/gelu.h"
-#include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
 
 namespace heed {

@@ -1,8 +1,8 @@
 #include "tensor/activation_dropout.h"
 
 #include "tensor/dropout_mask.h"
+#include "tensor/elementwise_loop.h"
 #include "tensor/gelu.h"
-#include "tensor/strided_loop.h"
 
 namespace heed {
 namespace {

@@ -312,35 +312,33 @@ void attention_backward(
   check_view("dv", dv, v.shape(), q.dtype());
   check_rows(rows, sizes, q.dtype());
   const Inputs in = make_inputs(q, k, v, options.mask);
-  // dk and dv of a head's blocks but those of the first part, to be added.
+  // dk and dv of each part of a head; those after the first are added to it.
   const int64_t parts = parts_of_head(sizes);
-  const auto others = [&](const Tensor& x) {
-    return Tensor(
-        {parts - 1, x.size(0), x.size(1), x.size(2), x.size(3)}, x.dtype());
-  };
-  Tensor other_dk = others(k);
-  Tensor other_dv = others(v);
+  std::vector<Tensor> dks = {dk};
+  std::vector<Tensor> dvs = {dv};
+  for (int64_t part = 1; part < parts; ++part) {
+    dks.emplace_back(dk.shape(), dk.dtype());
+    dvs.emplace_back(dv.shape(), dv.dtype());
+  }
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
     const AttentionProblem<T> a = prepare<T>(sizes, in, options);
     const T* const most = rows.data<T>();
     std::vector<AttentionGradients<T>> gradients;
-    for (int64_t part = 0; part < parts; ++part) {
-      Tensor part_dk = part == 0 ? dk : other_dk[part - 1];
-      Tensor part_dv = part == 0 ? dv : other_dv[part - 1];
+    for (size_t part = 0; part < dks.size(); ++part) {
       gradients.push_back(
           {heads_of<T>(dense_dy, a.query_starts),
            heads_of<T>(y, a.query_starts),
            most,
            most + rows.numel() / 2,
            heads_of<T>(dq, a.query_starts),
-           heads_of<T>(part_dk, a.key_starts),
-           heads_of<T>(part_dv, a.key_starts)});
+           heads_of<T>(dks[part], a.key_starts),
+           heads_of<T>(dvs[part], a.key_starts)});
     }
     backward_parts(a, gradients);
   });
-  for (int64_t part = 0; part + 1 < parts; ++part) {
-    dk.add_(other_dk[part]);
-    dv.add_(other_dv[part]);
+  for (size_t part = 1; part < dks.size(); ++part) {
+    dk.add_(dks[part]);
+    dv.add_(dvs[part]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tensor/creation.h"
+#include "tensor/elementwise_loop.h"
 #include "tensor/strided_loop.h"
 
 namespace heed {

@@ -7,6 +7,7 @@
 
 #include "tensor/arithmetic.h"
 #include "tensor/creation.h"
+#include "tensor/elementwise_loop.h"
 #include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"

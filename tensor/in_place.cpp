@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/arithmetic.h"
+#include "tensor/elementwise_loop.h"
 #include "tensor/simd.h"
 #include "tensor/strided_loop.h"
 #include "tensor/tensor.h"

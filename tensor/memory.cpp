@@ -279,7 +279,7 @@ void empty_cache() {
   p.release();
 }
 
-void* pool_allocate(size_t bytes) {
+void* detail::pool_allocate(size_t bytes) {
   if (bytes > size_t{1} << 60) {
     throw std::bad_alloc();
   }
@@ -289,15 +289,15 @@ void* pool_allocate(size_t bytes) {
   return block;
 }
 
-void pool_free(void* block, size_t bytes) noexcept {
+void detail::pool_free(void* block, size_t bytes) noexcept {
   const int index = class_of(bytes);
   count(index, -1);
   give(index, block);
 }
 
-void* block_allocate(size_t bytes) { return take(class_of(bytes)); }
+void* detail::block_allocate(size_t bytes) { return take(class_of(bytes)); }
 
-void block_free(void* block, size_t bytes) noexcept {
+void detail::block_free(void* block, size_t bytes) noexcept {
   give(class_of(bytes), block);
 }
 

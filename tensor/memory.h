@@ -23,6 +23,8 @@ void reset_peak_memory();
 /// the caller's keep at hand for themselves: small blocks, a few MiB at most.
 void empty_cache();
 
+namespace detail {
+
 /// A block of at least `bytes` bytes, aligned to 64, out of the caching pool,
 /// counted as a tensor's. Throws std::bad_alloc. Thread-safe, as all functions
 /// here.
@@ -34,5 +36,7 @@ void pool_free(void* block, size_t bytes) noexcept;
 void* block_allocate(size_t bytes);
 /// Takes back what block_allocate(bytes) gave.
 void block_free(void* block, size_t bytes) noexcept;
+
+}  // namespace detail
 
 }  // namespace heed

@@ -63,6 +63,9 @@ Packing::Packing(const Tensor& padding) {
     for (int64_t t = 0; t < lists.length; ++t) {
       const int64_t place = b * lists.length + t;
       if (!is_padding[place]) {
+        const int64_t before =
+            static_cast<int64_t>(lists.places.size()) - lists.starts.back();
+        lists.is_aligned &= before == t;
         lists.places.push_back(place);
       }
     }
@@ -75,6 +78,9 @@ Packing::Packing(int64_t batch, int64_t length)
     : Packing(Tensor(Shape({batch, length}), kBool).zero_()) {}
 
 Packing Packing::aligned() const {
+  if (is_aligned()) {
+    return *this;
+  }
   Lists lists{batch(), length(), starts(), {}};
   for (int64_t b = 0; b < lists.batch; ++b) {
     for (int64_t t = 0; t < tokens(b); ++t) {

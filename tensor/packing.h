@@ -35,6 +35,8 @@ class Packing {
   /// [N]: place b T + t of each token in the padded batch, ascending.
   const std::vector<int64_t>& places() const { return lists_->places; }
   bool has_padding() const { return tokens() < batch() * length(); }
+  /// Whether all padding stands at the end of its sequence.
+  bool is_aligned() const { return lists_->is_aligned; }
   /// The same sequences with all padding at the end.
   Packing aligned() const;
 
@@ -44,6 +46,7 @@ class Packing {
     int64_t length;
     std::vector<int64_t> starts;
     std::vector<int64_t> places;
+    bool is_aligned = true;
   };
 
   std::shared_ptr<const Lists> lists_;

@@ -4,11 +4,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "tensor/elementwise_loop.h"
 #include "tensor/lanes.h"
 #include "tensor/parallel.h"
 #include "tensor/reduce_loop.h"
 #include "tensor/simd.h"
-#include "tensor/strided_loop.h"
 #include "tensor/vector_math.h"
 
 namespace heed {

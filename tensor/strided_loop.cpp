@@ -1,5 +1,7 @@
 #include "tensor/strided_loop.h"
 
+#include <algorithm>
+
 namespace heed {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "tensor/strided_loop.h"
+#include "tensor/elementwise_loop.h"
 
 namespace heed {
 namespace {

@@ -82,7 +82,7 @@ TEST_CASE("pool: blocks hold what was asked for, and do not overlap") {
   std::vector<std::pair<unsigned char*, size_t>> blocks;
   unsigned char mark = 0;
   for (size_t bytes = 1; bytes < 5000; bytes = bytes * 9 / 8 + 1) {
-    auto* block = static_cast<unsigned char*>(pool_allocate(bytes));
+    auto* block = static_cast<unsigned char*>(detail::pool_allocate(bytes));
     CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
     std::memset(block, mark++, bytes);
     blocks.emplace_back(block, bytes);
@@ -94,7 +94,7 @@ TEST_CASE("pool: blocks hold what was asked for, and do not overlap") {
       intact &= block[i] == mark;
     }
     ++mark;
-    pool_free(block, bytes);
+    detail::pool_free(block, bytes);
   }
   CHECK(intact);
 }
@@ -145,17 +145,17 @@ TEST_CASE("pool: small blocks go round between threads, not astray") {
 
 TEST_CASE("block_allocate: is not counted as a tensor") {
   const MemoryStats before = memory_stats();
-  void* const block = block_allocate(300);
+  void* const block = detail::block_allocate(300);
   CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
   CHECK(memory_stats().live_tensors == before.live_tensors);
   CHECK(memory_stats().live_bytes == before.live_bytes);
-  block_free(block, 300);
+  detail::block_free(block, 300);
 }
 
 TEST_CASE("pool: impossible sizes throw bad_alloc and change nothing") {
   const MemoryStats before = memory_stats();
-  CHECK_THROWS_AS(pool_allocate(~size_t{0}), std::bad_alloc);
-  CHECK_THROWS_AS(pool_allocate((size_t{1} << 60) + 1), std::bad_alloc);
+  CHECK_THROWS_AS(detail::pool_allocate(~size_t{0}), std::bad_alloc);
+  CHECK_THROWS_AS(detail::pool_allocate((size_t{1} << 60) + 1), std::bad_alloc);
   CHECK(memory_stats().live_tensors == before.live_tensors);
   CHECK(memory_stats().live_bytes == before.live_bytes);
 }

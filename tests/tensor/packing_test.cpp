@@ -38,6 +38,9 @@ TEST_CASE("Packing: where the tokens of each sequence are") {
   const Packing aligned = packing.aligned();
   CHECK(aligned.starts() == packing.starts());
   CHECK(aligned.places() == Ids{0, 1, 3, 4, 6, 7});
+  CHECK_FALSE(packing.is_aligned());
+  CHECK(aligned.is_aligned());
+  CHECK(Packing(tensor({{true, true}, {false, true}})).is_aligned());
   CHECK_FALSE(Packing().defined());
   // A transposed mask is read as what it is.
   CHECK(Packing(padding().transpose(0, 1)).places() == Ids{1, 2, 4, 6, 8, 9});
