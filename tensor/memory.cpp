@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <unordered_map>
 
 #include "tensor/own_count.h"
 #include "tensor/per_thread.h"
@@ -40,6 +41,12 @@ size_t class_bytes(int index) {
   return (size_t{1} << (above / 4 + 8)) * (above % 4 + 5);
 }
 
+// Batches of many shapes would fill the free lists of many classes. Once more
+// is held than half as much again as tensors ever filled, a block of at least
+// 256 KiB may come from up to seven classes above: less than four times as big.
+const int kBigClass = class_of(size_t{1} << 18);
+constexpr int kClassesAbove = 7;
+
 // Under AddressSanitizer nothing is cached: each use after free is seen.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kCaching = false;
@@ -61,6 +68,7 @@ class FreeList {
     first_ = new (block) Link{first_};
     ++size_;
   }
+  void* first() const { return first_; }
   void* pop() {
     Link* const block = first_;
     first_ = block->next;
@@ -80,14 +88,24 @@ class FreeList {
 struct Pool {
   std::mutex mutex;
   std::array<FreeList, kClasses> free_blocks;
+  std::unordered_map<void*, int> larger;  // blocks in use as smaller ones
   MemoryStats stats;
+  int64_t most_live = 0;  // highest live_bytes since release()
 
   // The callers of these hold the mutex.
 
   void* take(int index) {
     if (free_blocks[index].size() > 0) {
-      stats.cached_bytes -= static_cast<int64_t>(class_bytes(index));
-      return free_blocks[index].pop();
+      return take_free(index);
+    }
+    if (index >= kBigClass && holds_much_with(class_bytes(index))) {
+      const int last = std::min(index + kClassesAbove, kClasses - 1);
+      for (int above = index + 1; above <= last; ++above) {
+        if (free_blocks[above].size() > 0) {
+          larger.emplace(free_blocks[above].first(), above);
+          return take_free(above);
+        }
+      }
     }
     try {
       return ::operator new(class_bytes(index), kAlignment);
@@ -96,7 +114,23 @@ struct Pool {
       return ::operator new(class_bytes(index), kAlignment);
     }
   }
+  void* take_free(int index) {
+    stats.cached_bytes -= static_cast<int64_t>(class_bytes(index));
+    return free_blocks[index].pop();
+  }
+  bool holds_much_with(size_t more) const {
+    const int64_t held =
+        stats.live_bytes + stats.cached_bytes + static_cast<int64_t>(more);
+    return held > most_live + most_live / 2;
+  }
   void give(int index, void* block) {
+    if (index >= kBigClass && !larger.empty()) {
+      const auto found = larger.find(block);
+      if (found != larger.end()) {
+        index = found->second;
+        larger.erase(found);
+      }
+    }
     stats.cached_bytes += static_cast<int64_t>(class_bytes(index));
     free_blocks[index].push(block);
   }
@@ -107,9 +141,11 @@ struct Pool {
       }
     }
     stats.cached_bytes = 0;
+    most_live = stats.live_bytes;
   }
   void count(int64_t bytes, int64_t most, int64_t tensors) {
     stats.peak_bytes = std::max(stats.peak_bytes, stats.live_bytes + most);
+    most_live = std::max(most_live, stats.live_bytes + most);
     stats.live_bytes += bytes;
     stats.live_tensors += tensors;
   }

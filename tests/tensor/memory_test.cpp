@@ -69,6 +69,25 @@ TEST_CASE("pool: a freed block serves the next tensor of its size") {
   CHECK(memory_stats().cached_bytes < cached);
 }
 
+TEST_CASE("pool: sizes that change share the blocks of larger ones") {
+  // Each size is alone: what is held stays near the largest of them.
+  constexpr int64_t kLargest = 16 << 20;
+  empty_cache();
+  const auto held = [] {
+    const MemoryStats stats = memory_stats();
+    return stats.live_bytes + stats.cached_bytes;
+  };
+  const int64_t before = held();
+  for (int64_t bytes = kLargest; bytes >= 1 << 20; bytes = bytes * 7 / 8) {
+    Tensor({bytes}, kBool).fill_(true);
+  }
+  CHECK(held() - before < 4 * kLargest);
+  // And a block that served a smaller tensor still serves large ones.
+  const int64_t cached = memory_stats().cached_bytes;
+  Tensor({kLargest}, kBool).fill_(true);
+  CHECK(memory_stats().cached_bytes == cached);
+}
+
 TEST_CASE("empty_cache: gives everything back, and tensors go on") {
   const Tensor x = ones({1000});
   { const Tensor y({1 << 20}, kFloat32); }
