@@ -30,9 +30,10 @@ struct Panel {
 constexpr int kWidth = 640;   // of the plotted area
 constexpr int kHeight = 220;  // likewise
 constexpr int kLeft = 56;
-constexpr int kTop = 64;
+constexpr int kTop = 44;
 constexpr int kBetween = 72;  // from one panel's area to the next
 constexpr int kRight = 24;
+constexpr int kBottom = 48;  // below the last panel's area
 
 std::vector<Point> points_of(
     const std::vector<Record>& records, const char* key) {
@@ -142,8 +143,9 @@ void draw_curves(
       {"Validation BLEU, greedy",
        {{"BLEU", "#b5541c", points_of(records, "valid_bleu")}}}};
   const int width = kLeft + kWidth + kRight;
-  const int height =
-      kTop + static_cast<int>(panels.size()) * (kHeight + kBetween);
+  const int height = kTop +
+                     static_cast<int>(panels.size()) * (kHeight + kBetween) -
+                     kBetween + kBottom;
   std::ostringstream out;
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width
       << "\" height=\"" << height << "\" viewBox=\"0 0 " << width << ' '
@@ -153,7 +155,7 @@ void draw_curves(
          " .below { text-anchor: middle } .grid { stroke: #e4e4e4 }"
          " .curve { fill: none; stroke-width: 1.6 }</style>\n"
       << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  int top = kTop - 20;
+  int top = kTop;
   for (const Panel& panel : panels) {
     draw(out, panel, last_step, top);
     top += kHeight + kBetween;
