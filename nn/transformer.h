@@ -103,16 +103,17 @@ class Transformer : public Module {
     return forward(src, tgt);
   }
 
-  /// src [B, S] -> memory [B, S, d_model].
+  /// src [B, S] -> memory [B, S, d_model]. Throws as forward().
   Variable encode(const Tensor& src, AttentionWeights* weights = nullptr) const;
-  /// tgt [B, T], memory of `src` -> logits [B, T, tgt_vocab_size].
+  /// tgt [B, T], memory of `src` -> logits [B, T, tgt_vocab_size]. Throws as
+  /// forward(), and for a memory of another shape.
   Variable decode(
       const Tensor& tgt,
       const Variable& memory,
       const Tensor& src,
       AttentionWeights* weights = nullptr) const;
 
-  /// Encodes `src` for decode_step; records nothing.
+  /// Encodes `src` for decode_step; records nothing. Throws as forward().
   DecodingState start_decoding(const Tensor& src) const;
   /// Takes the next token of each row, ids [rows], and returns the logits of
   /// the one after it, [rows, tgt_vocab_size]: the last of forward() over all

@@ -3,6 +3,7 @@
 #include "nn/residual.h"
 
 namespace heed {
+
 TransformerDecoderLayer::TransformerDecoderLayer(
     int64_t d_model,
     int64_t num_heads,

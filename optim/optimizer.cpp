@@ -226,7 +226,8 @@ Optimizer::Update Optimizer::prepare(size_t parameter, const Tensor& grad) {
   State& state = states_[parameter];
   if (state.step == 0) {
     state.tensors.clear();
-    for (size_t k = 0; k < state_names(group).size(); ++k) {
+    const size_t count = state_names(group).size();
+    for (size_t k = 0; k < count; ++k) {
       state.tensors.push_back(Tensor(value.shape(), value.dtype()).zero_());
     }
   }

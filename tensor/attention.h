@@ -74,8 +74,7 @@ Tensor attention_forward(
 /// The scores are computed again, tile by tile.
 ///
 /// Shape: dy and y as y above, rows as returned above, dq, dk and dv as q, k
-/// and
-///        v; elements of a row of y, dq, dk and dv must be adjacent
+/// and v; elements of a row of y, dq, dk and dv must be adjacent.
 /// Throws std::invalid_argument as attention_forward, and for gradients and
 /// rows that do not fit.
 void attention_backward(

@@ -8,6 +8,8 @@
 
 namespace heed::detail {
 
+static_assert(kRandomWords == 64);  // as bits of the words that keep them
+
 /// What dropout keeps of the weights of one block of queries after the other.
 class AttentionDropout {
  public:

@@ -100,7 +100,7 @@ void forward_rows(
     T* most,
     T* inverse) {
   const int64_t width = a.sizes.value_dim;
-  T* const s = scratch.q;
+  T* const s = scratch.row;
   for (int64_t l = 0; l < block.count; ++l) {
     const QueryBlock row{block.b, block.h, block.first + l, 1, 1};
     const T* const q = a.q.at(row.b, row.h, row.first);

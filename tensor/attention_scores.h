@@ -20,13 +20,15 @@ struct AttentionScratch {
                 a.sizes.keys,
                 (a.sizes.head_dim + a.sizes.value_dim + 2 * keys) * kMaxLanes)},
             dtype_of<T>),
-        q(room.mutable_data<T>()),
+        row(room.mutable_data<T>()),
+        q(row),
         dy(q + a.sizes.head_dim * kMaxLanes),
         scores(dy + a.sizes.value_dim * kMaxLanes),
         gradients(scores + keys * kMaxLanes),
         dropout(a) {}
 
   Tensor room;   // where all of these are
+  T* row;        // [keys], one query's scores: instead of all below
   T* q;          // [head_dim, lanes], scaled
   T* dy;         // [value_dim, lanes]
   T* scores;     // [keys, lanes]

@@ -29,16 +29,10 @@ void zip_run(int64_t n, Out* y, const In* a, const In* b, F f) {
   }
 }
 
-// kKernel(args...), at the SIMD level in use if it is one of real numbers:
-// others would only make the library larger.
-template <auto kKernel, typename In, typename Out, typename... Args>
-void call_kernel(Args... args) {
-  if constexpr (std::is_floating_point_v<In> && std::is_floating_point_v<Out>) {
-    simd::call<kKernel>(args...);
-  } else {
-    kKernel(args...);
-  }
-}
+// Whether kernels of these types are worth compiling for each SIMD level.
+template <typename In, typename Out>
+inline constexpr bool kIsReal =
+    std::is_floating_point_v<In>&& std::is_floating_point_v<Out>;
 
 // Kernels walk adjacent elements. Others pass through a buffer of this size:
 // one kernel for all strides, and the same bits.
@@ -161,7 +155,7 @@ void map_into(Tensor& out, const Tensor& x, int64_t cost, const F& f) {
       x,
       cost,
       [](const void* g, int64_t n, Out* y, const In* a) {
-        detail::call_kernel<detail::map_run<In, Out, F>, In, Out>(
+        simd::call_if<detail::kIsReal<In, Out>, detail::map_run<In, Out, F>>(
             n, y, a, *static_cast<const F*>(g));
       },
       &f);
@@ -178,7 +172,7 @@ void zip_into(
       b,
       cost,
       [](const void* g, int64_t n, Out* y, const In* pa, const In* pb) {
-        detail::call_kernel<detail::zip_run<In, Out, F>, In, Out>(
+        simd::call_if<detail::kIsReal<In, Out>, detail::zip_run<In, Out, F>>(
             n, y, pa, pb, *static_cast<const F*>(g));
       },
       &f);

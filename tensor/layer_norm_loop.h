@@ -152,7 +152,7 @@ LayerNormForward normalize_rows(
       .y = result.y.mutable_data<T>(),
       .mean = result.mean.mutable_data<double>(),
       .rstd = result.rstd.mutable_data<double>()};
-  heed::parallel_for(
+  parallel_for(
       count, grain_for(n * kNormCost), [&](int64_t begin, int64_t end) {
         const std::unique_ptr<uint32_t[]> room(new uint32_t[rows.room()]);
         simd::call<norm_rows<T, Rows>>(rows, room.get(), norm, begin, end);
@@ -189,7 +189,7 @@ LayerNormGradients normalize_rows_backward(
       .dx = dx.mutable_data<T>(),
       .dweight = dweight,
       .dbias = dweight + blocks * n};
-  heed::parallel_for(
+  parallel_for(
       blocks,
       grain_for(kNormBlock * n * kNormCost),
       [&](int64_t i, int64_t end) {

@@ -234,8 +234,7 @@ int64_t grain_for(int64_t cost_per_item) {
       1, kOperationsPerPiece / std::max<int64_t>(1, cost_per_item));
 }
 
-void detail::parallel_for(
-    int64_t n, int64_t grain, Piece piece, const void* f) {
+void detail::run_pieces(int64_t n, int64_t grain, Piece piece, const void* f) {
   if (grain < 1) {
     fail("parallel_for", "grain must be >= 1, got ", grain);
   }

@@ -21,7 +21,7 @@ int64_t grain_for(int64_t cost_per_item);
 
 namespace detail {
 using Piece = void (*)(const void* f, int64_t begin, int64_t end);
-void parallel_for(int64_t n, int64_t grain, Piece piece, const void* f);
+void run_pieces(int64_t n, int64_t grain, Piece piece, const void* f);
 }  // namespace detail
 
 /// Calls f(begin, end) for the pieces [0, grain), [grain, 2 grain), ... of
@@ -43,7 +43,7 @@ void parallel_for(int64_t n, int64_t grain, const F& f) {
     f(int64_t{0}, n);
     return;
   }
-  detail::parallel_for(
+  detail::run_pieces(
       n,
       grain,
       [](const void* g, int64_t begin, int64_t end) {

@@ -226,17 +226,6 @@ inline void reduce_column_items(
   }
 }
 
-// kKernel(args...), at the SIMD level in use if it reads float32: others would
-// only make the library larger.
-template <typename Op, auto kKernel, typename... Args>
-void call_reduction(Args... args) {
-  if constexpr (std::is_same_v<typename Op::In, float>) {
-    simd::call<kKernel>(args...);
-  } else {
-    kKernel(args...);
-  }
-}
-
 /// Reduces every block of the window into a target [outer, blocks, inner].
 template <typename Op>
 void reduce_blocks(
@@ -244,13 +233,15 @@ void reduce_blocks(
     const typename Op::In* x,
     const ReduceCut& cut,
     const ReduceTarget<Op>& target) {
+  constexpr bool kWorth = std::is_same_v<typename Op::In, float>;
   const int64_t items = cut.window.outer * cut.blocks * cut.chunks;
   const int64_t cost = std::min(cut.rows, cut.window.count) * cut.width;
-  heed::parallel_for(items, grain_for(cost), [&](int64_t first, int64_t last) {
+  parallel_for(items, grain_for(cost), [&](int64_t first, int64_t last) {
     if (cut.window.inner == 1) {
-      call_reduction<Op, reduce_row_items<Op>>(op, x, cut, target, first, last);
+      simd::call_if<kWorth, reduce_row_items<Op>>(
+          op, x, cut, target, first, last);
     } else {
-      call_reduction<Op, reduce_column_items<Op>>(
+      simd::call_if<kWorth, reduce_column_items<Op>>(
           op, x, cut, target, first, last);
     }
   });

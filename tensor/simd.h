@@ -81,4 +81,15 @@ auto call(Args... args) {
   return call_own<kKernel, kKernel, kKernel>(args...);
 }
 
+/// call<kKernel>(args...) if kWorth; else kKernel(args...) as it is, where
+/// kernels for each level would only make the library larger.
+template <bool kWorth, auto kKernel, typename... Args>
+auto call_if(Args... args) {
+  if constexpr (kWorth) {
+    return call<kKernel>(args...);
+  } else {
+    return kKernel(args...);
+  }
+}
+
 }  // namespace heed::simd

@@ -107,6 +107,13 @@ std::string included(const std::string& line) {
 }
 
 bool starts_threads(const std::string& line) {
+  // std::thread::hardware_concurrency() and the like start none.
+  const size_t thread = line.find("std::thread");
+  if ((thread != std::string::npos &&
+       line.compare(thread + 11, 2, "::") != 0) ||
+      contains_any(line, {"std::jthread", "std::async", "pthread_create"})) {
+    return true;
+  }
   const size_t omp = line.find("pragma omp ");
   if (omp == std::string::npos) {
     return included(line) == "<omp.h";
@@ -249,6 +256,9 @@ TEST_CASE("architecture: a broken rule is found and placed") {
       first("tensor/a.cpp", "#pragma omp parallel for simd\n") ==
       "tensor/a.cpp:1: threads are started in tensor/parallel.cpp alone");
   CHECK(
+      first("nn/a.cpp", "std::thread worker(f);\n") ==
+      "nn/a.cpp:1: threads are started in tensor/parallel.cpp alone");
+  CHECK(
       first("tensor/a.cpp", "#include <omp.h>\n") ==
       "tensor/a.cpp:1: threads are started in tensor/parallel.cpp alone");
   CHECK(
@@ -266,7 +276,8 @@ TEST_CASE("architecture: what is allowed is not reported") {
   CHECK(count("tensor/a.cpp", "// cblas_sgemm, #pragma omp parallel\n") == 0);
   CHECK(count("tensor/a.cpp", "int n = 1'000;  // cblas_sgemm, '\n") == 0);
   CHECK(count("tensor/blas.cpp", "#include <cblas.h>\ncblas_sgemm();\n") == 0);
-  CHECK(count("tensor/parallel.cpp", "#pragma omp parallel\n") == 0);
+  CHECK(count("tensor/parallel.cpp", "std::thread worker(f);\n") == 0);
+  CHECK(count("nn/a.cpp", "std::thread::hardware_concurrency();\n") == 0);
 }
 
 TEST_CASE("architecture: no build file asks for fast-math") {
