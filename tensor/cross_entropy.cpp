@@ -79,10 +79,12 @@ template <bool kKeeps, typename T>
   if (smoothing == 0 || std::isfinite(distance)) {
     return {most, total, distance, static_cast<double>(n)};
   }
+  // In float64: finite logits of float32 may be too far apart for float32.
   const auto [allowed_distance, count] =
-      lane_sums<T, 2>(n, [=](int64_t i, T& below, T& counted) {
-        below += allowed(x[i]) ? most - x[i] : T(0);
-        counted += allowed(x[i]) ? T(1) : T(0);
+      lane_sums<double, 2>(n, [=](int64_t i, double& below, double& counted) {
+        const double d = static_cast<double>(most) - static_cast<double>(x[i]);
+        below += allowed(x[i]) ? d : 0.0;
+        counted += allowed(x[i]) ? 1.0 : 0.0;
       });
   return {most, total, allowed_distance, count};
 }

@@ -96,14 +96,14 @@ struct Pool {
 
   void* take(int index) {
     if (free_blocks[index].size() > 0) {
-      return take_free(index);
+      return take_free(index, index);
     }
     if (index >= kBigClass && holds_much_with(class_bytes(index))) {
       const int last = std::min(index + kClassesAbove, kClasses - 1);
       for (int above = index + 1; above <= last; ++above) {
         if (free_blocks[above].size() > 0) {
           larger.emplace(free_blocks[above].first(), above);
-          return take_free(above);
+          return take_free(above, index);
         }
       }
     }
@@ -114,8 +114,10 @@ struct Pool {
       return ::operator new(class_bytes(index), kAlignment);
     }
   }
-  void* take_free(int index) {
-    stats.cached_bytes -= static_cast<int64_t>(class_bytes(index));
+  // A block of class `index` for use as one of class `used_as`. What it has
+  // more stays counted as cached.
+  void* take_free(int index, int used_as) {
+    stats.cached_bytes -= static_cast<int64_t>(class_bytes(used_as));
     return free_blocks[index].pop();
   }
   bool holds_much_with(size_t more) const {
@@ -124,6 +126,7 @@ struct Pool {
     return held > most_live + most_live / 2;
   }
   void give(int index, void* block) {
+    stats.cached_bytes += static_cast<int64_t>(class_bytes(index));
     if (index >= kBigClass && !larger.empty()) {
       const auto found = larger.find(block);
       if (found != larger.end()) {
@@ -131,16 +134,17 @@ struct Pool {
         larger.erase(found);
       }
     }
-    stats.cached_bytes += static_cast<int64_t>(class_bytes(index));
     free_blocks[index].push(block);
   }
   void release() {
-    for (FreeList& blocks : free_blocks) {
+    for (int index = 0; index < kClasses; ++index) {
+      FreeList& blocks = free_blocks[index];
+      stats.cached_bytes -=
+          blocks.size() * static_cast<int64_t>(class_bytes(index));
       while (blocks.size() > 0) {
         ::operator delete(blocks.pop(), kAlignment);
       }
     }
-    stats.cached_bytes = 0;
     most_live = stats.live_bytes;
   }
   void count(int64_t bytes, int64_t most, int64_t tensors) {

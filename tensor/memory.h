@@ -9,7 +9,7 @@ namespace heed {
 struct MemoryStats {
   int64_t live_bytes = 0;    ///< Held by tensors now.
   int64_t peak_bytes = 0;    ///< Highest live_bytes since reset_peak_memory().
-  int64_t cached_bytes = 0;  ///< Freed, kept for the next tensor.
+  int64_t cached_bytes = 0;  ///< Kept for the next tensor, used by none.
   int64_t live_tensors = 0;  ///< Storages alive; views share one.
 };
 
@@ -19,8 +19,9 @@ MemoryStats memory_stats();
 /// Counts peak_bytes anew from what is live now.
 void reset_peak_memory();
 
-/// Gives the cached bytes back to the system, but for what other threads than
-/// the caller's keep at hand for themselves: small blocks, a few MiB at most.
+/// Gives the cached bytes back to the system, but for the rest of a block that
+/// a smaller tensor is in, and for what other threads than the caller's keep at
+/// hand for themselves: small blocks, a few MiB at most.
 void empty_cache();
 
 namespace detail {

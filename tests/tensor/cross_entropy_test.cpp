@@ -91,6 +91,22 @@ TEST_CASE("cross_entropy: large logits") {
       doctest::Approx(2938));
 }
 
+TEST_CASE("cross_entropy: smoothing over logits as far apart as can be") {
+  // One class stands above all others; the mean distance is below the largest
+  // number, the sum of distances and the largest distance are not.
+  constexpr double kMost = std::numeric_limits<float>::max();
+  constexpr int64_t kClasses = 3000;
+  Tensor logits = full({1, kClasses}, -kMost / 1000);
+  logits.select(1, 7).fill_(0);
+  const double others = 0.1 * (kClasses - 1) / kClasses;
+  CHECK(
+      loss(logits, tensor({7}), {.label_smoothing = 0.1}) ==
+      doctest::Approx(others * kMost / 1000));
+  CHECK(
+      loss(tensor({{kMost, -kMost}}), tensor({0}), {.label_smoothing = 0.1}) ==
+      doctest::Approx(0.1 * kMost));
+}
+
 TEST_CASE("cross_entropy: ignored targets are counted nowhere") {
   const Tensor logits =
       tensor({{2.0, 0.0, 0.0}, {0.0, 3.0, 0.0}, {0.0, 0.0, 20.0}});
