@@ -33,6 +33,7 @@
 #include "nn/additive_attention.h"
 #include "nn/attention.h"
 #include "nn/beam_search.h"
+#include "nn/decoding_state.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/evaluation.h"

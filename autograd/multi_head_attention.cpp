@@ -46,6 +46,14 @@ X rows_of(const X& x, const Projection& p) {
              : x.slice(0, p.first * d_model, (p.first + p.count) * d_model);
 }
 
+/// What p makes of `source`, [B, T, count * d_model].
+template <typename X>
+X project(
+    const X& source, const Projection& p, const X& weight, const X& bias) {
+  return linear(
+      source, rows_of(weight, p), bias.defined() ? rows_of(bias, p) : bias);
+}
+
 /// All rows of x [B, T, width] below each other.
 Tensor all_rows(const Tensor& x) {
   return x.reshape({x.size(0) * x.size(1), x.size(2)});
@@ -95,10 +103,7 @@ AttentionResult written_out(
     const AttentionOptions& options) {
   std::vector<Variable> projected;
   for (const Projection& p : projections) {
-    projected.push_back(linear(
-        p.source,
-        rows_of(weight, p),
-        bias.defined() ? rows_of(bias, p) : Variable()));
+    projected.push_back(project(p.source, p, weight, bias));
   }
   const Heads<Variable> heads = heads_of(projections, projected, num_heads);
   AttentionResult result =
@@ -272,10 +277,8 @@ Variable multi_head_attention(
   std::vector<Saved<Variable>> sources;
   std::vector<Variable> inputs;
   for (const Projection& p : projections) {
-    projected.push_back(linear(
-        p.source.value(),
-        rows_of(weight.value(), p),
-        bias.defined() ? rows_of(bias.value(), p) : Tensor()));
+    projected.push_back(
+        project(p.source.value(), p, weight.value(), bias.value()));
     sources.push_back(saved(p.source));
     inputs.push_back(p.source);
   }
@@ -303,6 +306,21 @@ Variable multi_head_attention(
         return grad_enabled() ? written_out_gradients(kept, dy)
                               : fused_gradients(kept, dy.value(), y.value());
       });
+}
+
+std::vector<Variable> project_heads(
+    const Variable& x,
+    const Variable& weight,
+    const Variable& bias,
+    int64_t num_heads,
+    int64_t first,
+    int64_t count) {
+  const Variable projected = project(x, {x, first, count}, weight, bias);
+  std::vector<Variable> heads;
+  for (int64_t part = 0; part < count; ++part) {
+    heads.push_back(cut_heads(projected, part, x.size(2), num_heads));
+  }
+  return heads;
 }
 
 AttentionResult multi_head_attention_with_weights(

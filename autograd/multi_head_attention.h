@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "autograd/attention.h"
 
 namespace heed {
@@ -34,5 +36,16 @@ AttentionResult multi_head_attention_with_weights(
     const Variable& bias,
     int64_t num_heads,
     const AttentionOptions& options = {});
+
+/// Its projections alone, cut into heads: `count` of q, k and v from the
+/// `first` (0, 1 or 2) on, each [B, num_heads, T, head_dim], of x [B, T,
+/// d_model]. Throws std::invalid_argument for what does not fit.
+std::vector<Variable> project_heads(
+    const Variable& x,
+    const Variable& weight,
+    const Variable& bias,
+    int64_t num_heads,
+    int64_t first,
+    int64_t count);
 
 }  // namespace heed

@@ -4,7 +4,7 @@
 //   gemm                                  the kernels that heed settles on
 //   OPENBLAS_CORETYPE=Prescott gemm       those of a processor of 2004
 #include <heed/heed.h>
-#include <heed/tensor/blas.h>
+#include <heed/tensor/blas_info.h>
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 //   scaling:d=..,T=..,B=..
 #include <cblas.h>
 #include <heed/heed.h>
-#include <heed/tensor/blas.h>
+#include <heed/tensor/blas_info.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>

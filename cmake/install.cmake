@@ -29,7 +29,7 @@ set_target_properties(heed PROPERTIES
 set(heed_staged ${PROJECT_BINARY_DIR}/staged-headers)
 install(CODE "
   file(REMOVE_RECURSE \"${heed_staged}\")
-  set(kernels \"#pragma omp\")  # a pattern of what only kernels may include
+  set(kernels \"#pragma omp|#include <cblas\")  # a pattern of what only kernels may include
   set(headers ${heed_headers})
   set(left)
   while(NOT headers STREQUAL left)

@@ -1,6 +1,6 @@
-# How heed gets at OpenBLAS. A shared one is not linked: tensor/blas.cpp opens it
-# at the first product, by its name or the place where it was found here, since
-# loading it takes longer than everything else a small program does at its
+# How heed gets at OpenBLAS. A shared one is not linked: tensor/blas_library.cpp
+# opens it at the first product, by its name or the place where it was found here,
+# since loading it takes longer than everything else a small program does at its
 # start. One whose name cannot be told, such as a static one, is linked.
 
 set(heed_opens_openblas OFF)
@@ -24,7 +24,8 @@ if(soname)
   if(NOT EXISTS ${path})
     set(path ${HEED_OPENBLAS})
   endif()
-  set_source_files_properties(tensor/blas.cpp PROPERTIES COMPILE_DEFINITIONS
+  set_source_files_properties(tensor/blas_library.cpp PROPERTIES
+    COMPILE_DEFINITIONS
     "HEED_BLAS_SONAME=\"${soname}\";HEED_BLAS_PATH=\"${path}\"")
 else()
   target_link_libraries(heed PRIVATE heed::openblas)

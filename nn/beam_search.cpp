@@ -1,8 +1,7 @@
 #include "nn/beam_search.h"
 
-#include "nn/evaluation.h"
+#include "nn/model_search.h"
 #include "nn/token_search.h"
-#include "nn/transformer_scorer.h"
 
 namespace heed {
 
@@ -14,11 +13,14 @@ std::vector<std::vector<Hypothesis>> beam_search(
 std::vector<std::vector<Hypothesis>> beam_search(
     Transformer& model, const Tensor& src, const BeamSearchOptions& options) {
   check_search_options("beam_search", options, model.tgt_vocab_size());
-  const BeamSearchOptions allowed =
-      without_padding("beam_search", model, options);
-  const Evaluation evaluation(model);
-  TransformerScorer scorer(model, src);
-  return beam_search(scorer, allowed);
+  return search_model(
+      "beam_search",
+      model,
+      src,
+      options,
+      [](NextTokenScorer& scorer, const BeamSearchOptions& allowed) {
+        return beam_search(scorer, allowed);
+      });
 }
 
 }  // namespace heed

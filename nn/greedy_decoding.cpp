@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "nn/evaluation.h"
+#include "nn/model_search.h"
 #include "nn/token_search.h"
-#include "nn/transformer_scorer.h"
 
 namespace heed {
 namespace {
@@ -39,10 +38,14 @@ std::vector<std::vector<int64_t>> greedy_decode(
     const Tensor& src,
     const GreedyDecodingOptions& options) {
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
-  const GreedyDecodingOptions allowed = without_padding(kWho, model, options);
-  const Evaluation evaluation(model);
-  TransformerScorer scorer(model, src);
-  return greedy_decode(scorer, allowed);
+  return search_model(
+      kWho,
+      model,
+      src,
+      options,
+      [](NextTokenScorer& scorer, const GreedyDecodingOptions& allowed) {
+        return greedy_decode(scorer, allowed);
+      });
 }
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "autograd/linear.h"
 #include "autograd/multi_head_attention.h"
 #include "autograd/reduction.h"
 #include "nn/init.h"
@@ -86,27 +85,10 @@ void MultiHeadAttention::check_input(
   }
 }
 
-std::vector<Variable> MultiHeadAttention::project_heads(
+std::vector<Variable> MultiHeadAttention::heads_of(
     const Variable& x, int64_t first, int64_t count) const {
-  const int64_t from = first * d_model_;
-  const int64_t to = (first + count) * d_model_;
-  const bool all = count == 3;
-  const Variable weight =
-      all ? in_proj_weight_ : in_proj_weight_.slice(0, from, to);
-  const Variable bias = all || !in_proj_bias_.defined()
-                            ? in_proj_bias_
-                            : in_proj_bias_.slice(0, from, to);
-  const Variable projected = linear(x, weight, bias);  // [B, T, count d_model]
-  const int64_t head_dim = d_model_ / num_heads_;
-  std::vector<Variable> heads;
-  for (int64_t i = 0; i < count; ++i) {
-    heads.push_back(
-        projected
-            .slice(2, i * d_model_, (i + 1) * d_model_)  // [B, T, d_model]
-            .reshape({x.size(0), x.size(1), num_heads_, head_dim})
-            .transpose(1, 2));  // [B, num_heads, T, head_dim]
-  }
-  return heads;
+  return project_heads(
+      x, in_proj_weight_, in_proj_bias_, num_heads_, first, count);
 }
 
 AttentionOptions MultiHeadAttention::attention_options(
@@ -179,7 +161,7 @@ Variable MultiHeadAttention::step(
     KeyValueCache& cache,
     const Tensor& key_padding_mask) const {
   check_input("x", x);
-  const auto qkv = project_heads(x, 0, 3);
+  const auto qkv = heads_of(x, 0, 3);
   cache.append(qkv[1].value(), qkv[2].value());
   return attend_cached(
       qkv[0],
@@ -189,7 +171,7 @@ Variable MultiHeadAttention::step(
 
 KeyValueCache MultiHeadAttention::project(const Variable& memory) const {
   check_input("memory", memory);
-  const auto kv = project_heads(memory, 1, 2);
+  const auto kv = heads_of(memory, 1, 2);
   KeyValueCache cache;
   cache.append(kv[0].value(), kv[1].value());
   return cache;
@@ -206,9 +188,7 @@ Variable MultiHeadAttention::attend(
         "the cache must be project()'s, got an empty one");
   }
   return attend_cached(
-      project_heads(query, 0, 1)[0],
-      cache,
-      {.key_padding_mask = key_padding_mask});
+      heads_of(query, 0, 1)[0], cache, {.key_padding_mask = key_padding_mask});
 }
 
 std::string MultiHeadAttention::describe() const {

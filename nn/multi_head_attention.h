@@ -82,9 +82,9 @@ class MultiHeadAttention : public Module {
   /// q, k and v each start Xavier-uniform, q and k with gain sqrt(1/2).
   void initialize();
   void check_input(const char* name, const Variable& x) const;
-  /// Products with `count` of the three projections from the `first` on, each
-  /// cut into heads: [B, num_heads, T, head_dim].
-  std::vector<Variable> project_heads(
+  /// `count` of the three projections of x from the `first` on, each cut into
+  /// heads: [B, num_heads, T, head_dim].
+  std::vector<Variable> heads_of(
       const Variable& x, int64_t first, int64_t count) const;
   AttentionOptions attention_options(
       const AttentionMaskOptions& mask, const Shape& scores) const;

@@ -7,9 +7,8 @@
 #include <numeric>
 #include <utility>
 
-#include "nn/evaluation.h"
+#include "nn/model_search.h"
 #include "nn/token_search.h"
-#include "nn/transformer_scorer.h"
 #include "tensor/creation.h"
 #include "tensor/elementwise.h"
 #include "tensor/indexing.h"
@@ -197,10 +196,14 @@ std::vector<Hypothesis> sample_decode(
     Transformer& model, const Tensor& src, const SamplingOptions& options) {
   check_options(options);
   check_search_options(kWho, beam_of_one(options), model.tgt_vocab_size());
-  const SamplingOptions allowed = without_padding(kWho, model, options);
-  const Evaluation evaluation(model);
-  TransformerScorer scorer(model, src);
-  return sample_decode(scorer, allowed);
+  return search_model(
+      kWho,
+      model,
+      src,
+      options,
+      [](NextTokenScorer& scorer, const SamplingOptions& allowed) {
+        return sample_decode(scorer, allowed);
+      });
 }
 
 }  // namespace heed

@@ -9,7 +9,6 @@
 #include "nn/init.h"
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
-#include "tensor/indexing.h"
 #include "tensor/joining.h"
 #include "tensor/reduction.h"
 
@@ -293,59 +292,6 @@ DecodingState Transformer::start_decoding(const Tensor& src) const {
       .memory_padding = padding_of(src),
       .padding = {},
       .position = 0};
-}
-
-void DecodingState::select_rows(
-    const std::vector<int64_t>& rows, int64_t new_rows_per_source) {
-  const auto count = static_cast<int64_t>(rows.size());
-  if (new_rows_per_source < 1 || count % new_rows_per_source != 0) {
-    fail(
-        "DecodingState",
-        "rows must be a multiple of rows_per_source, got ",
-        count,
-        " and ",
-        new_rows_per_source);
-  }
-  std::vector<int64_t> sources;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t row = rows[static_cast<size_t>(i)];
-    if (row < 0 || row >= batch) {
-      fail("DecodingState", "rows must be in [0, ", batch, "), got ", row);
-    }
-    const int64_t source = row / rows_per_source;
-    if (i % new_rows_per_source == 0) {
-      sources.push_back(source);
-    } else if (source != sources.back()) {
-      fail(
-          "DecodingState",
-          "rows of one source must come from one, got ",
-          row,
-          " at ",
-          i);
-    }
-  }
-  bool all_sources =
-      static_cast<int64_t>(sources.size()) * rows_per_source == batch;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    all_sources &= sources[i] == static_cast<int64_t>(i);
-  }
-  for (DecoderLayerCache& layer : layers) {
-    layer.self.select_rows(rows);
-    if (!all_sources) {
-      layer.cross.select_rows(sources);
-    }
-  }
-  if (memory_padding.defined() && !all_sources) {
-    memory_padding = index_select(
-        memory_padding,
-        0,
-        from_vector(sources, {static_cast<int64_t>(sources.size())}));
-  }
-  if (padding.defined()) {
-    padding = index_select(padding, 0, from_vector(rows, {count}));
-  }
-  batch = count;
-  rows_per_source = new_rows_per_source;
 }
 
 Tensor Transformer::decode_step(

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "nn/decoding_state.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
@@ -48,22 +49,6 @@ struct AttentionWeights {
   std::vector<Variable> encoder;        ///< [B, num_heads, S, S]
   std::vector<Variable> decoder_self;   ///< [B, num_heads, T, T]
   std::vector<Variable> decoder_cross;  ///< [B, num_heads, T, S]
-};
-
-/// Where a step-by-step decoding stands; made by Transformer::start_decoding.
-/// Rows are target sequences, one for each source to begin with.
-struct DecodingState {
-  std::vector<DecoderLayerCache> layers;
-  int64_t batch = 0;            ///< Rows.
-  int64_t rows_per_source = 1;  ///< Side by side; they share its memory.
-  Tensor memory_padding;  ///< [B, S], true = padding; undefined without pad_id.
-  Tensor padding;         ///< [rows, position], likewise; undefined if none is.
-  int64_t position = 0;   ///< Of the next token.
-
-  /// Row i goes on as row rows[i] did; sources none of whose rows is named are
-  /// forgotten. Throws std::invalid_argument for rows that are not there, and
-  /// unless those that stand for one source come from one.
-  void select_rows(const std::vector<int64_t>& rows, int64_t rows_per_source);
 };
 
 /// The encoder-decoder of "Attention Is All You Need" (Vaswani et al. 2017,

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
-
 #include "nn/next_token_scorer.h"
 #include "nn/transformer.h"
 
@@ -31,25 +28,5 @@ class TransformerScorer : public NextTokenScorer {
   DecodingState state_;
   int64_t num_sentences_;
 };
-
-/// The options of a search with `model`, which never chooses padding unless
-/// that ends a sequence. Throws std::invalid_argument in the name of `who` when
-/// padding begins one: nothing follows padding.
-template <typename SearchOptions>
-SearchOptions without_padding(
-    std::string_view who, const Transformer& model, SearchOptions options) {
-  const std::optional<int64_t> pad_id = model.options().pad_id;
-  if (pad_id == options.bos_id) {
-    fail(
-        who,
-        "bos_id must not be the model's pad_id, got ",
-        options.bos_id,
-        " for both");
-  }
-  if (pad_id && pad_id != options.eos_id) {
-    options.banned_ids.push_back(*pad_id);
-  }
-  return options;
-}
 
 }  // namespace heed

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "tensor/blas.h"
+#include "tensor/blas_info.h"
 #include "tensor/cores.h"
 #include "tensor/parallel.h"
 #include "tensor/simd.h"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tensor/blas.h"
+#include "tensor/blas_info.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
 #include "tensor/thin_product.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tensor/blas.h"
+#include "tensor/blas_info.h"
 #include "tensor/parallel.h"
 
 TEST_CASE("config: names version, BLAS, kernels and threads") {

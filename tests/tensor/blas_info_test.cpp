@@ -1,4 +1,4 @@
-#include "tensor/blas.h"
+#include "tensor/blas_info.h"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
