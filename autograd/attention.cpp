@@ -36,7 +36,7 @@ Variable attention(
     const AttentionOptions& options) {
   check_attention(q.value(), k.value(), v.value(), options);
   Tensor y({q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype());
-  const Tensor rows =
+  const Tensor softmax_stats =
       attention_forward(q.value(), k.value(), v.value(), options, y);
   return record(
       "attention",
@@ -46,7 +46,8 @@ Variable attention(
        k = saved(k),
        v = saved(v),
        kept = SavedAttentionOptions(options),
-       rows](const Variable& dy, const Variable& y) -> std::vector<Variable> {
+       softmax_stats](
+          const Variable& dy, const Variable& y) -> std::vector<Variable> {
         const AttentionOptions& options = kept.get();
         if (grad_enabled()) {
           return composed_gradients(
@@ -66,7 +67,7 @@ Variable attention(
             k.get().value(),
             v.get().value(),
             y.value(),
-            rows,
+            softmax_stats,
             options,
             dq,
             dk,

@@ -5,6 +5,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/record.h"
 #include "autograd/reduction.h"
+#include "tensor/class_targets.h"
 #include "tensor/comparison.h"
 #include "tensor/creation.h"
 #include "tensor/reduction.h"
@@ -51,7 +52,7 @@ Variable nll_loss(
     const NllOptions& options) {
   const Tensor& x = log_probs.value();
   const int64_t counted =
-      check_targets("nll_loss", x, targets, options.ignore_index);
+      check_class_targets("nll_loss", x, targets, options.ignore_index);
   visit_floating("nll_loss", x.dtype(), [](auto) {});
   const Tensor ignored = eq(targets, options.ignore_index);
   const Tensor ids = masked_fill(targets, ignored, -1).unsqueeze(-1);

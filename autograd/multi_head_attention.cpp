@@ -115,30 +115,30 @@ AttentionResult written_out(
 }
 
 void check(
+    const char* who,
     const Variable& query,
     const Variable& key,
     const Variable& value,
     const Variable& weight,
     const Variable& bias,
     int64_t num_heads) {
-  constexpr const char* kWho = "multi_head_attention";
   if (!query.defined() || !key.defined() || !value.defined() ||
       !weight.defined()) {
     fail(
-        kWho,
+        who,
         "query, key, value and weight must be tensors, got an empty handle");
   }
-  check_same_dtype(kWho, query.value(), key.value());
-  check_same_dtype(kWho, query.value(), value.value());
-  check_same_dtype(kWho, query.value(), weight.value());
+  check_same_dtype(who, query.value(), key.value());
+  check_same_dtype(who, query.value(), value.value());
+  check_same_dtype(who, query.value(), weight.value());
   if (bias.defined()) {
-    check_same_dtype(kWho, query.value(), bias.value());
+    check_same_dtype(who, query.value(), bias.value());
   }
-  visit_floating(kWho, query.dtype(), [](auto) {});
+  visit_floating(who, query.dtype(), [](auto) {});
   if (query.dim() != 3 || key.dim() != 3 || value.shape() != key.shape() ||
       key.size(0) != query.size(0) || key.size(2) != query.size(2)) {
     fail(
-        kWho,
+        who,
         "query must have shape [B, T, d_model], key and value [B, S, "
         "d_model], got ",
         query.shape(),
@@ -150,7 +150,7 @@ void check(
   const int64_t d_model = query.size(2);
   if (num_heads <= 0 || d_model <= 0 || d_model % num_heads != 0) {
     fail(
-        kWho,
+        who,
         "num_heads must divide d_model, both positive, got num_heads = ",
         num_heads,
         " and d_model = ",
@@ -159,7 +159,7 @@ void check(
   const Shape weight_shape{3 * d_model, d_model};
   if (weight.shape() != weight_shape) {
     fail(
-        kWho,
+        who,
         "weight must have shape [3 d_model, d_model] = ",
         weight_shape,
         ", got ",
@@ -167,7 +167,7 @@ void check(
   }
   if (bias.defined() && bias.shape() != Shape{3 * d_model}) {
     fail(
-        kWho,
+        who,
         "bias must have shape [3 d_model] = ",
         Shape{3 * d_model},
         ", got ",
@@ -184,7 +184,7 @@ struct Kept {
   Saved<Variable> bias;
   int64_t num_heads;
   SavedAttentionOptions options;
-  Tensor rows;  // of attention_forward
+  Tensor softmax_stats;  // of attention_forward
 };
 
 // With g the gradients of the projections:
@@ -204,7 +204,7 @@ std::vector<Variable> fused_gradients(
       in[1],
       in[2],
       joined_heads(y, kept.num_heads),
-      kept.rows,
+      kept.softmax_stats,
       kept.options.get(),
       d[0],
       d[1],
@@ -271,14 +271,17 @@ Variable multi_head_attention(
     const Variable& bias,
     int64_t num_heads,
     const AttentionOptions& options) {
-  check(query, key, value, weight, bias, num_heads);
+  check("multi_head_attention", query, key, value, weight, bias, num_heads);
   const Projections projections = projections_of(query, key, value);
   std::vector<Tensor> projected;
   std::vector<Saved<Variable>> sources;
   std::vector<Variable> inputs;
   for (const Projection& p : projections) {
-    projected.push_back(
-        project(p.source.value(), p, weight.value(), bias.value()));
+    projected.push_back(project(
+        p.source.value(),
+        p,
+        weight.value(),
+        bias.defined() ? bias.value() : Tensor()));
     sources.push_back(saved(p.source));
     inputs.push_back(p.source);
   }
@@ -287,7 +290,7 @@ Variable multi_head_attention(
   const Heads<Tensor> heads = heads_of(projections, projected, num_heads);
   Tensor y(query.shape(), query.dtype());
   Tensor y_heads = joined_heads(y, num_heads);
-  const Tensor rows =
+  const Tensor softmax_stats =
       attention_forward(heads[0], heads[1], heads[2], options, y_heads);
   const Kept kept{
       projections,
@@ -297,7 +300,7 @@ Variable multi_head_attention(
       saved(bias),
       num_heads,
       SavedAttentionOptions(options),
-      rows};
+      softmax_stats};
   return record(
       "multi_head_attention",
       y,
@@ -315,6 +318,16 @@ std::vector<Variable> project_heads(
     int64_t num_heads,
     int64_t first,
     int64_t count) {
+  constexpr const char* kWho = "project_heads";
+  check(kWho, x, x, x, weight, bias, num_heads);
+  if (first < 0 || count < 1 || first + count > 3) {
+    fail(
+        kWho,
+        "first and count must be within q, k and v, got ",
+        first,
+        " and ",
+        count);
+  }
   const Variable projected = project(x, {x, first, count}, weight, bias);
   std::vector<Variable> heads;
   for (int64_t part = 0; part < count; ++part) {
@@ -331,7 +344,7 @@ AttentionResult multi_head_attention_with_weights(
     const Variable& bias,
     int64_t num_heads,
     const AttentionOptions& options) {
-  check(query, key, value, weight, bias, num_heads);
+  check("multi_head_attention", query, key, value, weight, bias, num_heads);
   return written_out(
       projections_of(query, key, value), weight, bias, num_heads, options);
 }

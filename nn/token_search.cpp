@@ -36,6 +36,14 @@ bool is_better(const Candidate& a, const Candidate& b) {
   return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
 }
 
+/// What may follow each row, [rows, count].
+struct Continuations {
+  int64_t count;
+  std::vector<double> scores;
+  std::vector<int64_t> tokens;
+  std::vector<double> log_totals;  // of all scores of a row, [rows]
+};
+
 struct Sentence {
   int64_t index;
   int64_t max_length;
@@ -101,34 +109,40 @@ class Search {
         {.position = position_,
          .sentences = sentence_of_row,
          .count = std::min(options_.beam_size, scorer_.vocab_size())});
-    const int64_t count = best.indices.size(1);
-    const std::vector<double> values = best.values.to_vector<double>();
-    const std::vector<int64_t> tokens = best.indices.to_vector<int64_t>();
+    const Continuations next{
+        .count = best.indices.size(1),
+        .scores = best.values.to_vector<double>(),
+        .tokens = best.indices.to_vector<int64_t>(),
+        .log_totals = log_totals};
     ++position_;
     int64_t width = 1;
     for (size_t g = 0; g < sentences_.size(); ++g) {
-      Sentence& sentence = sentences_[g];
-      std::vector<Candidate> candidates;
-      for (size_t parent = 0; parent < sentence.living.size(); ++parent) {
-        const Living& living = sentence.living[parent];
-        const int64_t row = row_of(g, living);
-        for (int64_t i = row * count; i < (row + 1) * count; ++i) {
-          const auto at = static_cast<size_t>(i);
-          if (values[at] > -kInfinity) {
-            const double log_prob =
-                values[at] - log_totals[static_cast<size_t>(row)];
-            candidates.push_back(
-                {.parent = parent,
-                 .token = tokens[at],
-                 .log_prob = living.log_prob + std::min(log_prob, 0.0)});
-          }
-        }
-      }
-      advance(sentence, candidates);
+      advance(sentences_[g], candidates_of(g, next));
       width = std::max<int64_t>(
-          width, static_cast<int64_t>(sentence.living.size()));
+          width, static_cast<int64_t>(sentences_[g].living.size()));
     }
     rearrange(width);
+  }
+
+  std::vector<Candidate> candidates_of(
+      size_t place, const Continuations& next) const {
+    std::vector<Candidate> candidates;
+    const std::vector<Living>& living = sentences_[place].living;
+    for (size_t parent = 0; parent < living.size(); ++parent) {
+      const int64_t row = row_of(place, living[parent]);
+      const double log_total = next.log_totals[static_cast<size_t>(row)];
+      for (int64_t i = row * next.count; i < (row + 1) * next.count; ++i) {
+        const auto at = static_cast<size_t>(i);
+        if (next.scores[at] > -kInfinity) {
+          const double log_prob = std::min(next.scores[at] - log_total, 0.0);
+          candidates.push_back(
+              {.parent = parent,
+               .token = next.tokens[at],
+               .log_prob = living[parent].log_prob + log_prob});
+        }
+      }
+    }
+    return candidates;
   }
 
   /// The token that each row ends with.
@@ -204,7 +218,7 @@ class Search {
   }
 
   /// Takes the best candidates, as many as there are places.
-  void advance(Sentence& sentence, std::vector<Candidate>& candidates) const {
+  void advance(Sentence& sentence, std::vector<Candidate> candidates) const {
     if (candidates.empty()) {
       cut_off(sentence);
       return;

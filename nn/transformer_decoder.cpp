@@ -95,18 +95,9 @@ TransformerDecoder::TransformerDecoder(
     int64_t d_model,
     int64_t num_heads,
     int64_t d_ff,
-    const TransformerLayerOptions& options) {
-  if (num_layers < 0) {
-    fail("TransformerDecoder", "num_layers must be >= 0, got ", num_layers);
-  }
-  for (int64_t i = 0; i < num_layers; ++i) {
-    layers_.emplace_back(d_model, num_heads, d_ff, options);
-  }
-  add_module("layers", layers_);
-  if (options.has_final_norm()) {
-    norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
-    add_module("norm", *norm_);
-  }
+    const TransformerLayerOptions& options)
+    : LayerStack(
+          "TransformerDecoder", num_layers, d_model, num_heads, d_ff, options) {
 }
 
 Variable TransformerDecoder::forward(
@@ -124,18 +115,18 @@ Variable TransformerDecoder::forward(
     return weights == nullptr ? nullptr : &weights->emplace_back();
   };
   Variable x = tgt;
-  for (int64_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i].forward(
+  for (int64_t i = 0; i < num_layers(); ++i) {
+    x = layer(i).forward(
         x, memory, masks, place(self_weights), place(cross_weights));
   }
-  return norm_ ? (*norm_)(x) : x;
+  return final_norm(x);
 }
 
 std::vector<DecoderLayerCache> TransformerDecoder::start(
     const Variable& memory) const {
   std::vector<DecoderLayerCache> caches;
-  for (int64_t i = 0; i < layers_.size(); ++i) {
-    caches.push_back(layers_[i].start(memory));
+  for (int64_t i = 0; i < num_layers(); ++i) {
+    caches.push_back(layer(i).start(memory));
   }
   return caches;
 }
@@ -145,21 +136,21 @@ Variable TransformerDecoder::step(
     std::vector<DecoderLayerCache>& caches,
     const Tensor& memory_padding,
     const Tensor& padding) const {
-  if (static_cast<int64_t>(caches.size()) != layers_.size()) {
+  if (static_cast<int64_t>(caches.size()) != num_layers()) {
     fail(
         "TransformerDecoder",
         "there must be a cache for each of ",
-        layers_.size(),
+        num_layers(),
         " layers, got ",
         caches.size(),
         "; make them by start()");
   }
   Variable y = x;
-  for (int64_t i = 0; i < layers_.size(); ++i) {
-    y = layers_[i].step(
+  for (int64_t i = 0; i < num_layers(); ++i) {
+    y = layer(i).step(
         y, caches[static_cast<size_t>(i)], memory_padding, padding);
   }
-  return norm_ ? (*norm_)(y) : y;
+  return final_norm(y);
 }
 
 }  // namespace heed

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "nn/dropout.h"
 #include "nn/feed_forward.h"
 #include "nn/key_value_cache.h"
 #include "nn/layer_norm.h"
-#include "nn/module_list.h"
+#include "nn/layer_stack.h"
 #include "nn/multi_head_attention.h"
 #include "nn/transformer_layer_options.h"
 
@@ -80,7 +79,7 @@ class TransformerDecoderLayer : public Module {
 ///
 /// Shape:       tgt [B, T, d_model], memory [B, S, d_model] -> [B, T, d_model]
 /// Parameters:  layers.0, layers.1, ..., and norm when it ends with one
-class TransformerDecoder : public Module {
+class TransformerDecoder : public LayerStack<TransformerDecoderLayer> {
  public:
   /// Throws std::invalid_argument unless num_layers >= 0, and as the layers do.
   TransformerDecoder(
@@ -110,10 +109,6 @@ class TransformerDecoder : public Module {
       std::vector<DecoderLayerCache>& caches,
       const Tensor& memory_padding,
       const Tensor& padding = {}) const;
-
- private:
-  ModuleList<TransformerDecoderLayer> layers_;
-  std::unique_ptr<LayerNorm> norm_;
 };
 
 }  // namespace heed

@@ -48,18 +48,9 @@ TransformerEncoder::TransformerEncoder(
     int64_t d_model,
     int64_t num_heads,
     int64_t d_ff,
-    const TransformerLayerOptions& options) {
-  if (num_layers < 0) {
-    fail("TransformerEncoder", "num_layers must be >= 0, got ", num_layers);
-  }
-  for (int64_t i = 0; i < num_layers; ++i) {
-    layers_.emplace_back(d_model, num_heads, d_ff, options);
-  }
-  add_module("layers", layers_);
-  if (options.has_final_norm()) {
-    norm_ = std::make_unique<LayerNorm>(d_model, options.norm_options());
-    add_module("norm", *norm_);
-  }
+    const TransformerLayerOptions& options)
+    : LayerStack(
+          "TransformerEncoder", num_layers, d_model, num_heads, d_ff, options) {
 }
 
 Variable TransformerEncoder::forward(
@@ -70,12 +61,12 @@ Variable TransformerEncoder::forward(
     weights->clear();
   }
   Variable x = src;
-  for (int64_t i = 0; i < layers_.size(); ++i) {
+  for (int64_t i = 0; i < num_layers(); ++i) {
     Variable* const own =
         weights == nullptr ? nullptr : &weights->emplace_back();
-    x = layers_[i].forward(x, mask, own);
+    x = layer(i).forward(x, mask, own);
   }
-  return norm_ ? (*norm_)(x) : x;
+  return final_norm(x);
 }
 
 }  // namespace heed

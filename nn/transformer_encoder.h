@@ -1,12 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "nn/dropout.h"
 #include "nn/feed_forward.h"
 #include "nn/layer_norm.h"
-#include "nn/module_list.h"
+#include "nn/layer_stack.h"
 #include "nn/multi_head_attention.h"
 #include "nn/transformer_layer_options.h"
 
@@ -51,7 +50,7 @@ class TransformerEncoderLayer : public Module {
 ///
 /// Shape:       src [B, S, d_model] -> memory [B, S, d_model]
 /// Parameters:  layers.0, layers.1, ..., and norm when it ends with one
-class TransformerEncoder : public Module {
+class TransformerEncoder : public LayerStack<TransformerEncoderLayer> {
  public:
   /// Throws std::invalid_argument unless num_layers >= 0, and as the layers do.
   TransformerEncoder(
@@ -67,10 +66,6 @@ class TransformerEncoder : public Module {
       const Variable& src,
       const AttentionMaskOptions& mask = {},
       std::vector<Variable>* weights = nullptr) const;
-
- private:
-  ModuleList<TransformerEncoderLayer> layers_;
-  std::unique_ptr<LayerNorm> norm_;
 };
 
 }  // namespace heed

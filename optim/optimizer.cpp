@@ -120,6 +120,47 @@ void Optimizer::check_parameters() const {
   if (parameters_.empty()) {
     fail(who_, "there must be parameters to optimize, got none");
   }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    check_parameter(i);
+  }
+  check_disjoint();
+}
+
+void Optimizer::check_parameter(size_t i) const {
+  const Variable& p = parameters_[i];
+  if (!p.defined()) {
+    fail(who_, "parameter ", i, " must be defined, got an empty handle");
+  }
+  if (!p.is_leaf()) {
+    fail(
+        who_,
+        "parameter ",
+        i,
+        " must be a leaf, got a result of \"",
+        p.op_name(),
+        "\"");
+  }
+  if (!p.requires_grad()) {
+    fail(
+        who_,
+        "parameter ",
+        i,
+        " must require a gradient, got one that does not");
+  }
+  if (!p.value().is_contiguous()) {
+    fail(
+        who_,
+        "parameter ",
+        i,
+        " must be dense and row-major, got a view of shape ",
+        p.shape(),
+        " and strides ",
+        p.value().strides());
+  }
+  visit_floating(who_, p.dtype(), [](auto) {});
+}
+
+void Optimizer::check_disjoint() const {
   struct Extent {
     const std::byte* begin;
     const std::byte* end;
@@ -128,36 +169,6 @@ void Optimizer::check_parameters() const {
   std::vector<Extent> extents;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Variable& p = parameters_[i];
-    if (!p.defined()) {
-      fail(who_, "parameter ", i, " must be defined, got an empty handle");
-    }
-    if (!p.is_leaf()) {
-      fail(
-          who_,
-          "parameter ",
-          i,
-          " must be a leaf, got a result of \"",
-          p.op_name(),
-          "\"");
-    }
-    if (!p.requires_grad()) {
-      fail(
-          who_,
-          "parameter ",
-          i,
-          " must require a gradient, got one that does "
-          "not");
-    }
-    if (!p.value().is_contiguous()) {
-      fail(
-          who_,
-          "parameter ",
-          i,
-          " must be dense and row-major, got a view of shape ",
-          p.shape(),
-          " and strides ",
-          p.value().strides());
-    }
     visit_floating(who_, p.dtype(), [&]<typename T>(TypeTag<T>) {
       const T* data = p.value().data<T>();
       if (p.numel() > 0) {

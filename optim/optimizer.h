@@ -136,6 +136,9 @@ class Optimizer {
 
   void add_group(const std::vector<Variable>& parameters, Group group);
   void check_parameters() const;
+  void check_parameter(size_t i) const;
+  /// Throws if two parameters share memory.
+  void check_disjoint() const;
   Update prepare(size_t parameter, const Tensor& grad);
   void check_group(size_t group) const;
 

@@ -84,20 +84,22 @@ void check_view(
   }
 }
 
-void check_rows(const Tensor& rows, const AttentionSizes& sizes, DType dtype) {
+void check_softmax_stats(
+    const Tensor& softmax_stats, const AttentionSizes& sizes, DType dtype) {
   const Shape shape({2, sizes.batch, sizes.heads, sizes.queries});
-  check_defined("attention", rows, "rows");
-  if (rows.shape() != shape || rows.dtype() != dtype || !rows.is_contiguous()) {
+  check_defined("attention", softmax_stats, "softmax_stats");
+  if (softmax_stats.shape() != shape || softmax_stats.dtype() != dtype ||
+      !softmax_stats.is_contiguous()) {
     fail(
         "attention",
-        "rows must be what attention_forward returned, ",
+        "softmax_stats must be what attention_forward returned, ",
         dtype,
         " ",
         shape,
         ", got ",
-        rows.dtype(),
+        softmax_stats.dtype(),
         " ",
-        rows.shape());
+        softmax_stats.shape());
   }
 }
 
@@ -257,16 +259,16 @@ Tensor attention_forward(
   check_attention(q, k, v, options);
   const AttentionSizes sizes = sizes_of(q, k, v, options.mask);
   check_view("y", y, {q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype());
-  Tensor rows({2, sizes.batch, sizes.heads, sizes.queries}, q.dtype());
-  if (rows.numel() == 0) {
-    return rows;
+  Tensor softmax_stats({2, sizes.batch, sizes.heads, sizes.queries}, q.dtype());
+  if (softmax_stats.numel() == 0) {
+    return softmax_stats;
   }
   const Inputs in = make_inputs(q, k, v, options.mask);
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
     const AttentionProblem<T> a = prepare<T>(sizes, in, options);
     const HeadsView<T> out = heads_of<T>(y, a.query_starts);
-    T* const most = rows.mutable_data<T>();
-    T* const inverse = most + rows.numel() / 2;
+    T* const row_max = softmax_stats.mutable_data<T>();
+    T* const inverse_sum = row_max + softmax_stats.numel() / 2;
     const int64_t blocks = a.blocks_a_head();
     parallel_for(
         sizes.batch * sizes.heads * blocks,
@@ -283,11 +285,11 @@ Tensor attention_forward(
             const int64_t row = head * sizes.queries + block.first;
             const auto forward =
                 a.goes_by_rows(block.b) ? forward_rows<T> : forward_block<T>;
-            forward(a, block, scratch, out, most + row, inverse + row);
+            forward(a, block, scratch, out, row_max + row, inverse_sum + row);
           }
         });
   });
-  return rows;
+  return softmax_stats;
 }
 
 void attention_backward(
@@ -296,7 +298,7 @@ void attention_backward(
     const Tensor& k,
     const Tensor& v,
     const Tensor& y,
-    const Tensor& rows,
+    const Tensor& softmax_stats,
     const AttentionOptions& options,
     Tensor& dq,
     Tensor& dk,
@@ -310,7 +312,7 @@ void attention_backward(
   check_view("dq", dq, q.shape(), q.dtype());
   check_view("dk", dk, k.shape(), q.dtype());
   check_view("dv", dv, v.shape(), q.dtype());
-  check_rows(rows, sizes, q.dtype());
+  check_softmax_stats(softmax_stats, sizes, q.dtype());
   const Inputs in = make_inputs(q, k, v, options.mask);
   // dk and dv of each part of a head; those after the first are added to it.
   const int64_t parts = parts_of_head(sizes);
@@ -322,14 +324,14 @@ void attention_backward(
   }
   visit_floating("attention", q.dtype(), [&]<typename T>(TypeTag<T>) {
     const AttentionProblem<T> a = prepare<T>(sizes, in, options);
-    const T* const most = rows.data<T>();
+    const T* const row_max = softmax_stats.data<T>();
     std::vector<AttentionGradients<T>> gradients;
     for (size_t part = 0; part < dks.size(); ++part) {
       gradients.push_back(
           {heads_of<T>(dense_dy, a.query_starts),
            heads_of<T>(y, a.query_starts),
-           most,
-           most + rows.numel() / 2,
+           row_max,
+           row_max + softmax_stats.numel() / 2,
            heads_of<T>(dq, a.query_starts),
            heads_of<T>(dks[part], a.key_starts),
            heads_of<T>(dvs[part], a.key_starts)});

@@ -64,8 +64,8 @@ Tensor attention_forward(
     const AttentionOptions& options,
     Tensor& y);
 
-/// The gradients for that of y, dy, written to dq, dk and dv; `rows` is what
-/// forward returned. With p the weights and g the gradient of p:
+/// The gradients for that of y, dy, written to dq, dk and dv; `softmax_stats`
+/// is what forward returned. With p the weights and g the gradient of p:
 ///
 ///     dv = dropout(p)^T dy,  g = dropout(dy v^T)
 ///     ds = p * (g - sum(p * g)) = p * (g - sum(dy * y))
@@ -73,17 +73,17 @@ Tensor attention_forward(
 ///
 /// The scores are computed again, tile by tile.
 ///
-/// Shape: dy and y as y above, rows as returned above, dq, dk and dv as q, k
-/// and v; elements of a row of y, dq, dk and dv must be adjacent.
+/// Shape: dy and y as y above, softmax_stats as returned above, dq, dk and dv
+/// as q, k and v; elements of a row of y, dq, dk and dv must be adjacent.
 /// Throws std::invalid_argument as attention_forward, and for gradients and
-/// rows that do not fit.
+/// statistics that do not fit.
 void attention_backward(
     const Tensor& dy,
     const Tensor& q,
     const Tensor& k,
     const Tensor& v,
     const Tensor& y,
-    const Tensor& rows,
+    const Tensor& softmax_stats,
     const AttentionOptions& options,
     Tensor& dq,
     Tensor& dk,

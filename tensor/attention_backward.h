@@ -9,8 +9,8 @@ template <typename T>
 struct AttentionGradients {
   HeadsView<const T> dy;
   HeadsView<const T> y;
-  const T* most;     // [B, num_heads, T]
-  const T* inverse;  // [B, num_heads, T]
+  const T* row_max;      // [B, num_heads, T]
+  const T* inverse_sum;  // [B, num_heads, T]
   HeadsView<T> dq;
   HeadsView<T> dk;
   HeadsView<T> dv;
@@ -36,22 +36,22 @@ void clear_unwritten(
 
 /// What is known of each query of a block.
 template <typename T>
-struct QueryRows {
-  alignas(64) T most[kMaxLanes] = {};
-  alignas(64) T inverse[kMaxLanes] = {};
-  alignas(64) T mean[kMaxLanes] = {};  // sum(p * g) = sum(dy * y)
+struct QueryStats {
+  alignas(64) T row_max[kMaxLanes] = {};
+  alignas(64) T inverse_sum[kMaxLanes] = {};
+  alignas(64) T delta[kMaxLanes] = {};  // sum(p * g) = sum(dy * y)
 };
 
 template <typename T>
-QueryRows<T> query_rows(
+QueryStats<T> query_stats(
     const AttentionProblem<T>& a,
     const QueryBlock& block,
     const AttentionGradients<T>& g) {
-  QueryRows<T> rows;
+  QueryStats<T> stats;
   const int64_t row =
       (block.b * a.sizes.heads + block.h) * a.sizes.queries + block.first;
-  std::copy_n(g.most + row, block.count, rows.most);
-  std::copy_n(g.inverse + row, block.count, rows.inverse);
+  std::copy_n(g.row_max + row, block.count, stats.row_max);
+  std::copy_n(g.inverse_sum + row, block.count, stats.inverse_sum);
   simd::call<dot_rows<T>>(
       g.dy.at(block.b, block.h, block.first),
       g.dy.row,
@@ -59,8 +59,8 @@ QueryRows<T> query_rows(
       g.y.row,
       block.count,
       a.sizes.value_dim,
-      rows.mean);
-  return rows;
+      stats.delta);
+  return stats;
 }
 
 /// What keys j ... j + keys - 1 do to the block's dq, and it to their dk and
@@ -73,7 +73,7 @@ void backward_tile(
     int64_t keys,
     bool adds_to_q,
     bool adds_to_kv,
-    const QueryRows<T>& rows,
+    const QueryStats<T>& stats,
     AttentionScratch<T>& scratch,
     const AttentionGradients<T>& g) {
   const auto [b, h, first, count, lanes] = block;
@@ -81,14 +81,14 @@ void backward_tile(
   T* const p = scratch.scores;
   T* const gradients = scratch.gradients;
   score_tile(a, block, j, keys, scratch.q, p);
-  simd::call<weights_tile<T>>(p, keys, lanes, rows.most, rows.inverse);
+  simd::call<weights_tile<T>>(p, keys, lanes, stats.row_max, stats.inverse_sum);
   const uint32_t* kept = nullptr;
   if (a.drops()) {
     kept = scratch.dropout.kept(a, block, j, keys);
     simd::call<drop_tile<T>>(p, gradients, keys, lanes, kept, a.kept_scale);
   }
   // dv += dropout(p)^T dy
-  multiply(
+  multiply_small(
       {.m = keys,
        .n = sizes.value_dim,
        .k = count,
@@ -101,7 +101,7 @@ void backward_tile(
        .c_row = g.dv.row,
        .add = adds_to_kv});
   // g = dropout(dy v^T), transposed
-  multiply(
+  multiply_small(
       {.m = keys,
        .n = lanes,
        .k = sizes.value_dim,
@@ -117,9 +117,9 @@ void backward_tile(
         gradients, gradients, keys, lanes, kept, a.kept_scale);
   }
   simd::call<score_gradients_tile<T>>(
-      p, gradients, keys, lanes, rows.mean, a.scale);
+      p, gradients, keys, lanes, stats.delta, a.scale);
   // dk += ds^T q
-  multiply(
+  multiply_small(
       {.m = keys,
        .n = sizes.head_dim,
        .k = count,
@@ -132,7 +132,7 @@ void backward_tile(
        .c_row = g.dk.row,
        .add = adds_to_kv});
   // dq += ds k
-  multiply(
+  multiply_small(
       {.m = count,
        .n = sizes.head_dim,
        .k = keys,
@@ -165,10 +165,10 @@ void backward_block(
   if (a.drops()) {
     scratch.dropout.draw(a, block);
   }
-  const QueryRows<T> rows = query_rows(a, block, g);
+  const QueryStats<T> stats = query_stats(a, block, g);
   bool is_first = true;
   each_run(a, block, kBackwardKeys, [&](int64_t j, int64_t keys) {
-    backward_tile(a, block, j, keys, !is_first, adds, rows, scratch, g);
+    backward_tile(a, block, j, keys, !is_first, adds, stats, scratch, g);
     is_first = false;
   });
   if (is_first) {

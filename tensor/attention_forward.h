@@ -12,15 +12,15 @@ void finish_block(
     const QueryBlock& block,
     Running<T>& running,
     const HeadsView<T>& y,
-    T* most,
-    T* inverse) {
+    T* row_max,
+    T* inverse_sum) {
   const int64_t width = a.sizes.value_dim;
   T* const out = y.at(block.b, block.h, block.first);
   for (int64_t l = 0; l < block.count; ++l) {
     const T total = running.total[l];
-    most[l] = total == 0 ? T(0) : running.most[l];
-    inverse[l] = total == 0 ? T(0) : 1 / total;
-    running.rescale[l] = inverse[l] * a.kept_scale;
+    row_max[l] = total == 0 ? T(0) : running.row_max[l];
+    inverse_sum[l] = total == 0 ? T(0) : 1 / total;
+    running.rescale[l] = inverse_sum[l] * a.kept_scale;
     if (total == 0) {
       std::fill_n(out + l * y.row, width, T(0));
     }
@@ -36,8 +36,8 @@ void forward_block(
     const QueryBlock& block,
     AttentionScratch<T>& scratch,
     const HeadsView<T>& y,
-    T* most,
-    T* inverse) {
+    T* row_max,
+    T* inverse_sum) {
   const int64_t width = a.sizes.value_dim;
   const int64_t lanes = block.lanes;
   T* const out = y.at(block.b, block.h, block.first);
@@ -52,7 +52,7 @@ void forward_block(
     scratch.dropout.draw(a, block);
   }
   Running<T> running;
-  std::fill_n(running.most, lanes, -std::numeric_limits<T>::infinity());
+  std::fill_n(running.row_max, lanes, -std::numeric_limits<T>::infinity());
   std::fill_n(running.total, lanes, T(0));
   bool is_first = true;
   each_run(a, block, kForwardKeys, [&](int64_t j, int64_t keys) {
@@ -73,7 +73,7 @@ void forward_block(
       simd::call<scale_rows<T>>(
           out, y.row, block.count, width, running.rescale);
     }
-    multiply(
+    multiply_small(
         {.m = block.count,
          .n = width,
          .k = keys,
@@ -87,7 +87,7 @@ void forward_block(
          .add = !is_first});
     is_first = false;
   });
-  finish_block(a, block, running, y, most, inverse);
+  finish_block(a, block, running, y, row_max, inverse_sum);
 }
 
 /// As forward_block, for queries that go by rows.
@@ -97,8 +97,8 @@ void forward_rows(
     const QueryBlock& block,
     AttentionScratch<T>& scratch,
     const HeadsView<T>& y,
-    T* most,
-    T* inverse) {
+    T* row_max,
+    T* inverse_sum) {
   const int64_t width = a.sizes.value_dim;
   T* const s = scratch.row;
   for (int64_t l = 0; l < block.count; ++l) {
@@ -118,10 +118,10 @@ void forward_rows(
           s + j);
       mask_scores(a, row, row.first, j, keys, s + j, 1);
     });
-    simd::call<softmax_alone<T>>(s, visible, most + l, inverse + l);
+    simd::call<softmax_alone<T>>(s, visible, row_max + l, inverse_sum + l);
     std::fill_n(out, width, T(0));
     each_run(a, row, visible, [&](int64_t j, int64_t keys) {
-      multiply(
+      multiply_small(
           {.m = 1,
            .n = width,
            .k = keys,
@@ -134,7 +134,7 @@ void forward_rows(
            .c_row = y.row,
            .add = true});
     });
-    simd::call<scale_rows<T>>(out, y.row, 1, width, inverse + l);
+    simd::call<scale_rows<T>>(out, y.row, 1, width, inverse_sum + l);
   }
 }
 

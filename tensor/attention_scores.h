@@ -73,7 +73,7 @@ void score_tile(
     const T* q,
     T* scores) {
   const int64_t lanes = block.lanes;
-  multiply(
+  multiply_small(
       {.m = keys,
        .n = lanes,
        .k = a.sizes.head_dim,

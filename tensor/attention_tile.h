@@ -76,10 +76,10 @@ void score_row(
   }
 }
 
-/// s becomes exp(s - most), with `most` the largest of the row and `inverse` 1
-/// over the sum; of a row without visible keys 0, 0 and 0.
+/// s becomes exp(s - row_max), with `row_max` the largest of the row and
+/// `inverse_sum` 1 over the sum; of a row without visible keys 0, 0 and 0.
 template <typename T>
-void softmax_alone(T* s, int64_t n, T* most, T* inverse) {
+void softmax_alone(T* s, int64_t n, T* row_max, T* inverse_sum) {
   const T largest = lane_max(s, n);
   const T shift =
       largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
@@ -89,28 +89,28 @@ void softmax_alone(T* s, int64_t n, T* most, T* inverse) {
   }
   const double total = lane_sum(
       n, [s](int64_t j) __attribute__((always_inline)) { return s[j]; });
-  *most = shift;
-  *inverse = total == 0 ? T(0) : static_cast<T>(1 / total);
+  *row_max = shift;
+  *inverse_sum = total == 0 ? T(0) : static_cast<T>(1 / total);
 }
 
 /// Of each query so far.
 template <typename T>
 struct Running {
-  alignas(64) T most[kMaxLanes];     // largest score
-  alignas(64) T total[kMaxLanes];    // sum of exp(score - most)
+  alignas(64) T row_max[kMaxLanes];  // largest score
+  alignas(64) T total[kMaxLanes];    // sum of exp(score - row_max)
   alignas(64) T rescale[kMaxLanes];  // what sums so far are to be times
 };
 
-/// One more tile of scores: s becomes exp(s - most).
+/// One more tile of scores: s becomes exp(s - row_max).
 template <typename T>
 void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
   for (int64_t c = 0; c < lanes; c += kTileLanes) {
-    T* const most = running->most + c;
+    T* const row_max = running->row_max + c;
     T* const total = running->total + c;
     T* const rescale = running->rescale + c;
     T now[kTileLanes];
     for (int64_t l = 0; l < kTileLanes; ++l) {
-      now[l] = most[l];
+      now[l] = row_max[l];
     }
     for (int64_t r = 0; r < keys; ++r) {
       const T* const x = s + r * lanes + c;
@@ -124,8 +124,8 @@ void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
     for (int64_t l = 0; l < kTileLanes; ++l) {
       // -inf - -inf would be NaN where no key was seen yet.
       shift[l] = now[l] == -std::numeric_limits<T>::infinity() ? T(0) : now[l];
-      rescale[l] = vector_math::exp(most[l] - shift[l]);
-      most[l] = now[l];
+      rescale[l] = vector_math::exp(row_max[l] - shift[l]);
+      row_max[l] = now[l];
     }
     for (int64_t r = 0; r < keys; ++r) {
       T* const x = s + r * lanes + c;
@@ -152,29 +152,29 @@ void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
 /// Scores s become weights, given what forward said of each query.
 template <typename T>
 void weights_tile(
-    T* s, int64_t keys, int64_t lanes, const T* most, const T* inverse) {
+    T* s, int64_t keys, int64_t lanes, const T* row_max, const T* inverse_sum) {
   for (int64_t r = 0; r < keys; ++r) {
     for (int64_t c = 0; c < lanes; c += kTileLanes) {
       T* const x = s + r * lanes + c;
 #pragma omp simd
       for (int64_t l = 0; l < kTileLanes; ++l) {
-        x[l] = vector_math::exp(x[l] - most[c + l]) * inverse[c + l];
+        x[l] = vector_math::exp(x[l] - row_max[c + l]) * inverse_sum[c + l];
       }
     }
   }
 }
 
-/// ds = scale p * (g - mean), mean being the weights' mean of g; over p.
+/// ds = scale p * (g - delta), delta = sum(p * g); over p.
 template <typename T>
 void score_gradients_tile(
-    T* p, const T* g, int64_t keys, int64_t lanes, const T* mean, T scale) {
+    T* p, const T* g, int64_t keys, int64_t lanes, const T* delta, T scale) {
   for (int64_t r = 0; r < keys; ++r) {
     for (int64_t c = 0; c < lanes; c += kTileLanes) {
       T* const x = p + r * lanes + c;
       const T* const y = g + r * lanes + c;
 #pragma omp simd
       for (int64_t l = 0; l < kTileLanes; ++l) {
-        x[l] = scale * x[l] * (y[l] - mean[c + l]);
+        x[l] = scale * x[l] * (y[l] - delta[c + l]);
       }
     }
   }

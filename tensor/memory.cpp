@@ -162,8 +162,8 @@ Pool& pool() {
 }
 
 // What one thread keeps for itself: free small blocks, and counts that it has
-// not told the pool yet.
-class Local {
+// not reported to the pool yet.
+class ThreadCache {
  public:
   void* take(int index) {
     if (blocks_[index].size() == 0) {
@@ -177,19 +177,19 @@ class Local {
     cached_bytes_.add(bytes);
     blocks_[index].push(block);
     if (blocks_[index].size() * bytes > kKept) {
-      spill(index, kKept / bytes / 2);
+      give_back(index, kKept / bytes / 2);
     }
   }
   void count(int64_t bytes, int64_t tensors) {
     live_tensors_.add(tensors);
     live_bytes_.add(bytes);
     most_bytes_ = std::max(most_bytes_, live_bytes_.get());
-    if (std::abs(live_bytes_.get()) > kUntold) {
-      tell();
+    if (std::abs(live_bytes_.get()) > kUnreported) {
+      report();
     }
   }
   /// Brings the pool's counts up to date.
-  void tell() {
+  void report() {
     Pool& p = pool();
     const std::lock_guard lock(p.mutex);
     p.count(live_bytes_.get(), most_bytes_, live_tensors_.get());
@@ -198,16 +198,16 @@ class Local {
     live_tensors_.set(0);
   }
   /// Gives all free blocks to the pool.
-  void spill() {
+  void give_back() {
     for (int index = 0; index < kSmallClasses; ++index) {
-      spill(index, 0);
+      give_back(index, 0);
     }
   }
   void retire() {
-    tell();
-    spill();
+    report();
+    give_back();
   }
-  /// Adds what the pool has not been told to `stats`.
+  /// Adds what the pool does not know yet to `stats`.
   void add_to(MemoryStats& stats) const {
     stats.live_bytes += live_bytes_.get();
     stats.live_tensors += live_tensors_.get();
@@ -215,9 +215,9 @@ class Local {
   }
 
  private:
-  static constexpr int64_t kKept = 1 << 20;    // bytes of each class
-  static constexpr int64_t kUntold = 1 << 16;  // bytes
-  static constexpr int kRefill = 32;           // blocks
+  static constexpr int64_t kKept = 1 << 20;        // bytes of each class
+  static constexpr int64_t kUnreported = 1 << 16;  // bytes
+  static constexpr int kRefill = 32;               // blocks
 
   // One block to use, and some more if the pool has them.
   [[gnu::noinline]] void* refill(int index) {
@@ -229,7 +229,7 @@ class Local {
     }
     return p.take(index);
   }
-  [[gnu::noinline]] void spill(int index, int64_t kept) {
+  [[gnu::noinline]] void give_back(int index, int64_t kept) {
     Pool& p = pool();
     const std::lock_guard lock(p.mutex);
     while (blocks_[index].size() > kept) {
@@ -245,11 +245,11 @@ class Local {
   OwnCount cached_bytes_;
 };
 
-Local* local() { return PerThread<Local>::get(); }
+ThreadCache* thread_cache() { return PerThread<ThreadCache>::get(); }
 
 void* take(int index) {
   if (index < kSmallClasses) {
-    if (Local* const mine = local()) {
+    if (ThreadCache* const mine = thread_cache()) {
       return mine->take(index);
     }
   }
@@ -264,7 +264,7 @@ void give(int index, void* block) noexcept {
     return;
   }
   if (index < kSmallClasses) {
-    if (Local* const mine = local()) {
+    if (ThreadCache* const mine = thread_cache()) {
       mine->give(index, block);
       return;
     }
@@ -276,7 +276,7 @@ void give(int index, void* block) noexcept {
 
 void count(int index, int64_t tensors) {
   const int64_t bytes = tensors * static_cast<int64_t>(class_bytes(index));
-  if (Local* const mine = local()) {
+  if (ThreadCache* const mine = thread_cache()) {
     mine->count(bytes, tensors);
   } else {
     Pool& p = pool();
@@ -285,20 +285,21 @@ void count(int index, int64_t tensors) {
   }
 }
 
-void tell() {
-  if (Local* const mine = local()) {
-    mine->tell();
+void report() {
+  if (ThreadCache* const mine = thread_cache()) {
+    mine->report();
   }
 }
 
 }  // namespace
 
 MemoryStats memory_stats() {
-  tell();
+  report();
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
   MemoryStats stats = p.stats;
-  PerThread<Local>::for_each([&](const Local& of) { of.add_to(stats); });
+  PerThread<ThreadCache>::for_each(
+      [&](const ThreadCache& of) { of.add_to(stats); });
   stats.peak_bytes = std::max(stats.peak_bytes, stats.live_bytes);
   return stats;
 }
@@ -311,8 +312,8 @@ void reset_peak_memory() {
 }
 
 void empty_cache() {
-  if (Local* const mine = local()) {
-    mine->spill();
+  if (ThreadCache* const mine = thread_cache()) {
+    mine->give_back();
   }
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);

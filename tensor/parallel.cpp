@@ -61,25 +61,25 @@ struct Loop {
 thread_local bool inside_loop = false;
 
 /// A caller and its workers, who run one Loop at a time together.
-class Team {
+class ThreadPool {
  public:
   /// Starts up to `size - 1` workers; fewer if the system gives no more.
-  static std::shared_ptr<Team> start(int size) {
-    auto team = std::make_shared<Team>(size);
+  static std::shared_ptr<ThreadPool> start(int size) {
+    auto pool = std::make_shared<ThreadPool>(size);
     try {
       for (int i = 1; i < size; ++i) {
-        std::thread([team, i] { team->serve(i); }).detach();
+        std::thread([pool, i] { pool->serve(i); }).detach();
       }
     } catch (const std::system_error&) {
-      // The shares of workers that never came are taken by the others.
+      // The ranges of workers that never came are taken by the others.
     }
-    return team;
+    return pool;
   }
 
-  explicit Team(int size)
+  explicit ThreadPool(int size)
       : size_(size),
         spins_(size <= available_cores() ? kSpins : 0),
-        shares_(new Share[size]) {}
+        ranges_(new Range[size]) {}
 
   int size() const { return size_; }
 
@@ -95,8 +95,8 @@ class Team {
     failed_piece_ = std::numeric_limits<int64_t>::max();
     const int64_t pieces = loop.pieces();
     for (int i = 0; i < size_; ++i) {
-      shares_[i].next = cut(pieces, i);
-      shares_[i].end = cut(pieces, i + 1);
+      ranges_[i].next = cut(pieces, i);
+      ranges_[i].end = cut(pieces, i + 1);
     }
     open_ = true;
     round_.fetch_add(1);
@@ -115,7 +115,7 @@ class Team {
  private:
   // Pieces [next, end) of one member: the same ones in every loop of the same
   // size, so that they are found in that core's cache. On its own cache line.
-  struct alignas(64) Share {
+  struct alignas(64) Range {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
@@ -124,13 +124,13 @@ class Team {
     return pieces / size_ * member + std::min<int64_t>(member, pieces % size_);
   }
 
-  /// Takes pieces from the member's own share, then from the others'.
+  /// Takes pieces from the member's own range, then from the others'.
   void work(int member) {
     inside_loop = true;
     for (int i = 0; i < size_; ++i) {
-      Share& share = shares_[(member + i) % size_];
-      for (int64_t piece; share.next.load() < share.end &&
-                          (piece = share.next++) < share.end;) {
+      Range& range = ranges_[(member + i) % size_];
+      for (int64_t piece; range.next.load() < range.end &&
+                          (piece = range.next++) < range.end;) {
         run_piece(piece);
       }
     }
@@ -171,7 +171,7 @@ class Team {
 
   const int size_;
   const int spins_;
-  const std::unique_ptr<Share[]> shares_;
+  const std::unique_ptr<Range[]> ranges_;
   const Loop* loop_ = nullptr;
   alignas(64) std::atomic<unsigned> round_{0};
   std::atomic<bool> open_{false};
@@ -182,24 +182,24 @@ class Team {
   std::exception_ptr failure_;
 };
 
-/// The team of the process and the lock of whoever uses it.
-struct Office {
+/// The pool of the process and the lock of whoever uses it.
+struct SharedPool {
   std::mutex mutex;
-  std::shared_ptr<Team> team;
+  std::shared_ptr<ThreadPool> pool;
 };
 
 // Never destroyed: workers may outlive static objects. A forked child has none
-// of the workers and perhaps a locked mutex, so it starts with a new office.
-std::atomic<Office*> current_office{nullptr};
+// of the workers and perhaps a locked mutex, so it starts with a new one.
+std::atomic<SharedPool*> current_pool{nullptr};
 
-Office& office() {
-  static const bool opened = [] {
-    current_office = new Office;
-    pthread_atfork(nullptr, nullptr, [] { current_office = new Office; });
+SharedPool& shared_pool() {
+  static const bool made = [] {
+    current_pool = new SharedPool;
+    pthread_atfork(nullptr, nullptr, [] { current_pool = new SharedPool; });
     return true;
   }();
-  static_cast<void>(opened);
-  return *current_office;
+  static_cast<void>(made);
+  return *current_pool;
 }
 
 int default_num_threads() {
@@ -244,16 +244,16 @@ void detail::run_pieces(int64_t n, int64_t grain, Piece piece, const void* f) {
   const Loop loop{n, grain, piece, f};
   const int threads = inside_loop ? 1 : num_threads();
   if (threads > 1 && loop.pieces() > 1) {
-    Office& here = office();
-    const std::unique_lock lock(here.mutex, std::try_to_lock);
+    SharedPool& shared = shared_pool();
+    const std::unique_lock lock(shared.mutex, std::try_to_lock);
     if (lock) {
-      if (!here.team || here.team->size() != threads) {
-        if (here.team) {
-          here.team->dismiss();
+      if (!shared.pool || shared.pool->size() != threads) {
+        if (shared.pool) {
+          shared.pool->dismiss();
         }
-        here.team = Team::start(threads);
+        shared.pool = ThreadPool::start(threads);
       }
-      here.team->run(loop);
+      shared.pool->run(loop);
       return;
     }
   }

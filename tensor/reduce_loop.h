@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <type_traits>
 
 #include "tensor/lanes.h"
 #include "tensor/parallel.h"
+#include "tensor/reduce_window.h"
 #include "tensor/simd.h"
 #include "tensor/tensor.h"
 
@@ -25,36 +25,6 @@ namespace heed {
 // Work is cut into blocks by size alone and merged in a fixed order, so the
 // bits of a result do not depend on the number of threads. float32 is reduced
 // at the SIMD level in use.
-
-/// An array [outer, count, inner] to be reduced over `count`. Elements of inner
-/// are adjacent; without inner, those of count are.
-struct ReduceWindow {
-  int64_t outer = 1;
-  int64_t count = 1;
-  int64_t inner = 1;
-  int64_t outer_stride = 0;
-  int64_t count_stride = 0;
-};
-
-/// x seen as a window whose `count` is dimensions first .. last - 1, if its
-/// strides allow that.
-std::optional<ReduceWindow> reduce_window(
-    const Tensor& x, int64_t first, int64_t last);
-
-/// What reduces x, or a copy of it, over dimensions first .. last - 1.
-struct ReduceSource {
-  ReduceSource(const Tensor& x, int64_t first, int64_t last);
-
-  Tensor elements;
-  ReduceWindow window;
-  Shape reduced;  ///< That of x, with those dimensions of size 1.
-};
-
-/// The dimensions of x, outermost in memory first.
-Dims memory_order(const Tensor& x);
-
-/// The number of elements that reducing `dims` (normalised) folds into one.
-int64_t reduced_count(const Shape& shape, const Dims& dims);
 
 namespace detail {
 
@@ -332,7 +302,7 @@ Tensor reduce(const Op& op, const Tensor& x, const Dims& dims, bool keepdim) {
     }
     return detail::reduce_marked(op, x, marked).reshape(shape);
   }
-  const Dims order = memory_order(x);
+  const Dims order = dims_by_stride(x);
   Dims inverse = order;
   for (int64_t d = 0; d < x.dim(); ++d) {
     marked.push_back(dims.contains(order[d]));

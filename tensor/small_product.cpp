@@ -154,11 +154,11 @@ void multiply_at_level(const SmallProduct<T>& product) {
 
 }  // namespace
 
-void multiply(const SmallProduct<float>& product) {
+void multiply_small(const SmallProduct<float>& product) {
   multiply_at_level(product);
 }
 
-void multiply(const SmallProduct<double>& product) {
+void multiply_small(const SmallProduct<double>& product) {
   multiply_at_level(product);
 }
 

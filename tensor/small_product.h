@@ -27,7 +27,8 @@ struct SmallProduct {
   bool add = false;
 };
 
-void multiply(const SmallProduct<float>& product);
-void multiply(const SmallProduct<double>& product);
+/// Computes C.
+void multiply_small(const SmallProduct<float>& product);
+void multiply_small(const SmallProduct<double>& product);
 
 }  // namespace heed

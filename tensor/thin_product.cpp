@@ -63,7 +63,7 @@ void multiply_thin(const Gemm<T>& p) {
           const int64_t first = panel * kPanel;
           const int64_t n = std::min(kPanel, p.n - first);
           for (int64_t done = 0; done < p.k; done += kDepth) {
-            multiply(SmallProduct<T>{
+            multiply_small(SmallProduct<T>{
                 .m = n,
                 .n = lanes,
                 .k = std::min(kDepth, p.k - done),

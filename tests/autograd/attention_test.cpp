@@ -513,7 +513,8 @@ TEST_CASE("attention_backward: rows that are not forward's are an error") {
   Tensor dv(q.shape(), kFloat32);
   CHECK_THROWS_WITH_AS(
       attention_backward(q, q, q, q, y, rows[0], {}, dq, dk, dv),
-      "attention: rows must be what attention_forward returned, float32 [2, 2, "
+      "attention: softmax_stats must be what attention_forward returned, "
+      "float32 [2, 2, "
       "3, 4], got float32 [2, 3, 4]",
       std::invalid_argument);
   CHECK_THROWS_AS(

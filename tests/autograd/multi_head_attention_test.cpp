@@ -106,6 +106,19 @@ TEST_CASE("multi-head attention: packed, one operation gives what many give") {
   }
 }
 
+TEST_CASE("project_heads: only q, k and v can be asked for") {
+  const Variable x(ones({1, 2, 4}));
+  const Variable weight(ones({12, 4}));
+  CHECK(project_heads(x, weight, {}, 2, 0, 3).size() == 3);
+  CHECK_THROWS_WITH_AS(
+      project_heads(x, weight, {}, 2, 2, 2),
+      "project_heads: first and count must be within q, k and v, got 2 and 2",
+      std::invalid_argument);
+  CHECK_THROWS_AS(project_heads(x, weight, {}, 2, 0, 0), std::invalid_argument);
+  CHECK_THROWS_AS(
+      project_heads(x, weight, {}, 2, -1, 1), std::invalid_argument);
+}
+
 TEST_CASE("multi-head attention: a gradient that is no dense array") {
   const Variable x = leaf({2, 5, kWidth}, 1);
   const Variable weight = leaf({3 * kWidth, kWidth}, 2);

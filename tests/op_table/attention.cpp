@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/elementwise.h"
+#include "autograd/joining.h"
 #include "autograd/multi_head_attention.h"
 #include "tensor/creation.h"
 #include "tests/op_table.h"
@@ -88,6 +89,18 @@ Reference multi_head_reference(size_t sources, bool bias, bool with_weights) {
     });
     return with_weights ? Arrays{y, all[1]} : Arrays{y};
   };
+}
+
+// k and v, one after the other.
+Arrays keys_and_values(const Arrays& in) {
+  const Array k = project(in[0], in[1], &in[2], 1);
+  const Array v = project(in[0], in[1], &in[2], 2);
+  const int64_t batch = k.size(0);
+  return {
+      build({2 * batch, k.size(1), k.size(2), k.size(3)}, [&](const Index& at) {
+        const Index from = {at[0] % batch, at[1], at[2], at[3]};
+        return at[0] < batch ? k(from) : v(from);
+      })};
 }
 
 // Small enough for weights that are neither 0 nor 1.
@@ -218,6 +231,16 @@ Rows attention_rows() {
           {{{2, 3, 4}, {2, 2, 4}, {2, 2, 4}, {12, 4}},
            {{0, 3, 2}, {0, 3, 2}, {0, 3, 2}, {6, 2}}})
           .refuses({{{2, 3, 4}, {2, 2, 4}, {2, 3, 4}, {12, 4}}}),
+      row(
+          "project_heads(Variable, Variable, Variable, int64_t, int64_t, "
+          "int64_t)",
+          [](auto& in) {
+            const Variable x(in[0]);
+            return cat(project_heads(x, in[1], in[2], kHeads, 1, 2), 0);
+          },
+          keys_and_values,
+          own)
+          .refuses({{{2, 3, 4}, {8, 4}, {12}}, {{3, 4}, {12, 4}, {12}}}),
       row(
           with_weights_name,
           [](auto& in) {

@@ -50,7 +50,7 @@ void check_product(int64_t m, int64_t n, int64_t k, bool transposed, bool add) {
       .c = c.data(),
       .c_row = n + 1,
       .add = add};
-  multiply(product);
+  multiply_small(product);
   double worst = 0;
   for (int64_t i = 0; i < std::ssize(c); ++i) {
     double expected = kUntouched;
@@ -99,7 +99,7 @@ TEST_CASE("small product: an element is the same bits in any tile") {
   const std::vector<float> b = drawn<float>(kDepth * 80, 2);
   const auto run = [&](int64_t m, int64_t n) {
     std::vector<float> c(40 * 80);
-    multiply(SmallProduct<float>{
+    multiply_small(SmallProduct<float>{
         m, n, kDepth, a.data(), kDepth, 1, b.data(), 80, c.data(), 80});
     return c;
   };

@@ -1,7 +1,10 @@
-#include "tensor/reduce_loop.h"
+#include "tensor/reduce_window.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
+#include <span>
 
 namespace heed {
 namespace {
@@ -30,9 +33,8 @@ std::optional<Run> merged(const Tensor& x, int64_t first, int64_t last) {
   return run;
 }
 
-}  // namespace
-
-std::optional<ReduceWindow> reduce_window(
+// x seen as a window, if its strides allow that.
+std::optional<ReduceWindow> window_of(
     const Tensor& x, int64_t first, int64_t last) {
   if (x.numel() == 0) {
     ReduceWindow empty;
@@ -57,6 +59,8 @@ std::optional<ReduceWindow> reduce_window(
       outer->size, count->size, inner->size, outer->stride, count->stride};
 }
 
+}  // namespace
+
 ReduceSource::ReduceSource(const Tensor& x, int64_t first, int64_t last)
     : elements(x) {
   Dims run;
@@ -64,15 +68,15 @@ ReduceSource::ReduceSource(const Tensor& x, int64_t first, int64_t last)
     run.push_back(d);
   }
   reduced = reduced_shape(x.shape(), run, /*keepdim=*/true);
-  std::optional<ReduceWindow> found = reduce_window(x, first, last);
+  std::optional<ReduceWindow> found = window_of(x, first, last);
   if (!found) {
     elements = x.contiguous();
-    found = reduce_window(elements, first, last);
+    found = window_of(elements, first, last);
   }
   window = *found;
 }
 
-Dims memory_order(const Tensor& x) {
+Dims dims_by_stride(const Tensor& x) {
   std::array<int64_t, kMaxRank> order{};
   for (int64_t d = 0; d < x.dim(); ++d) {
     order[d] = d;
