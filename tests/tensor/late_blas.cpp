@@ -1,5 +1,5 @@
 // A program whose BLAS library is installed while it runs: `late_blas LIBRARY`.
-// It is built with a tensor/blas_library.cpp that looks for the library HEED_BLAS_PATH.
+// Its tensor/blas_library.cpp looks for the library HEED_BLAS_PATH.
 #include <heed/heed.h>
 #include <sys/wait.h>
 #include <unistd.h>
