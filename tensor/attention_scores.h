@@ -110,7 +110,8 @@ void transpose(
   simd::call_own<
       transpose_rows<T, 16>,
       transpose_rows<T, 32>,
-      transpose_rows<T, 64>>(x, row, block.count, width, block.lanes, scale, y);
+      transpose_rows<T, 64>>(
+      x, row, block.count, width, block.lanes, scale, y, block.lanes);
 }
 
 }  // namespace heed::detail

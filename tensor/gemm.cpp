@@ -6,6 +6,7 @@
 #include "tensor/blas.h"
 #include "tensor/blas_info.h"
 #include "tensor/error.h"
+#include "tensor/packed_product.h"
 #include "tensor/parallel.h"
 #include "tensor/thin_product.h"
 
@@ -148,6 +149,10 @@ void multiply(const Gemm<T>& p, const GemmBatch& batch) {
     Gemm<T> thin = p;
     start_with_bias(thin);
     multiply_thin(thin);
+    return;
+  }
+  if (batch.count == 1 && is_large(p)) {
+    multiply_packed(p);
     return;
   }
   blas_info();

@@ -53,7 +53,7 @@ void multiply_thin(const Gemm<T>& p) {
   simd::call_own<
       transpose_rows<T, 16>,
       transpose_rows<T, 32>,
-      transpose_rows<T, 64>>(p.a, p.lda, p.m, p.k, lanes, T(1), a);
+      transpose_rows<T, 64>>(p.a, p.lda, p.m, p.k, lanes, T(1), a, lanes);
   parallel_for(
       (p.n + kPanel - 1) / kPanel,
       grain_for(kPanel * lanes * p.k / kLanes),

@@ -62,7 +62,7 @@ template <typename T, int kBytes>
 }  // namespace detail
 
 /// y [width, lanes] = scale x^T for x [n, width], 0 < n <= lanes. Lanes from n
-/// on repeat the last row.
+/// on repeat the last row. `row` and `y_row` lead from one row to the next.
 template <typename T, int kBytes>
 void transpose_rows(
     const T* x,
@@ -71,7 +71,8 @@ void transpose_rows(
     int64_t width,
     int64_t lanes,
     T scale,
-    T* y) {
+    T* y,
+    int64_t y_row) {
   constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
   const int64_t whole = width - width % kCount;
   for (int64_t q = 0; q < lanes; q += kCount) {
@@ -82,13 +83,13 @@ void transpose_rows(
           row,
           n - 1 - first,
           scale,
-          y + d * lanes + q,
-          lanes);
+          y + d * y_row + q,
+          y_row);
     }
   }
   for (int64_t d = whole; d < width; ++d) {
     for (int64_t q = 0; q < lanes; ++q) {
-      y[d * lanes + q] = scale * x[std::min(q, n - 1) * row + d];
+      y[d * y_row + q] = scale * x[std::min(q, n - 1) * row + d];
     }
   }
 }

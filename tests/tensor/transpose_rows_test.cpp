@@ -23,15 +23,17 @@ TEST_CASE_TEMPLATE(
         for (size_t i = 0; i < x.size(); ++i) {
           x[i] = static_cast<T>(i + 1);
         }
-        std::vector<T> y(static_cast<size_t>(width * lanes + 1), T(-1));
+        const int64_t y_row = lanes + n % 2;  // likewise
+        std::vector<T> y(static_cast<size_t>(width * y_row + 1), T(-1));
         transpose_rows<T, kBytes>(
-            x.data(), row, n, width, lanes, T(0.5), y.data());
+            x.data(), row, n, width, lanes, T(0.5), y.data(), y_row);
         for (int64_t d = 0; d < width; ++d) {
-          for (int64_t q = 0; q < lanes; ++q) {
+          for (int64_t q = 0; q < y_row; ++q) {
             const int64_t from = q < n ? q : n - 1;
             REQUIRE(
-                y[static_cast<size_t>(d * lanes + q)] ==
-                T(0.5) * x[static_cast<size_t>(from * row + d)]);
+                y[static_cast<size_t>(d * y_row + q)] ==
+                (q == lanes ? T(-1)
+                            : T(0.5) * x[static_cast<size_t>(from * row + d)]));
           }
         }
         CHECK(y.back() == T(-1));
