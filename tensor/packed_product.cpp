@@ -11,8 +11,8 @@
 namespace heed {
 namespace {
 
-// Of k at a time: a panel of B, two registers wide, fits in the first cache.
-constexpr int64_t kDepth = 256;
+// Of k at a time: a panel of B, four registers wide, fits in the first cache.
+constexpr int64_t kDepth = 128;
 // From one row of A to the next as packed; no power of two, which would put all
 // rows of a tile into the same few lines of a cache.
 constexpr int64_t kRowStride = kDepth + 16;
@@ -45,8 +45,8 @@ class Buffer {
 int64_t ceil_div(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 /// The rows [first, first + depth) and columns [column, column + columns) of
-/// op(B), packed: for each kDepth rows, panels of as many columns as two
-/// registers hold, each row by row.
+/// op(B), packed: for each kDepth rows, panels of panel_columns columns, each
+/// row by row. The last panel is as many registers wide as it needs.
 template <typename T>
 struct Slab {
   Gemm<T> product;
@@ -54,44 +54,53 @@ struct Slab {
   int64_t depth;
   int64_t column;
   int64_t columns;
+  int64_t panel_columns;
+  int64_t register_columns;
   T* packed;
+
+  int64_t panels() const { return ceil_div(columns, panel_columns); }
+  int64_t columns_of(int64_t panel) const {
+    return std::min(panel_columns, columns - panel * panel_columns);
+  }
+  /// As packed.
+  int64_t width_of(int64_t panel) const {
+    return ceil_div(columns_of(panel), register_columns) * register_columns;
+  }
+  /// Rows `done`, a multiple of kDepth, to `done` + depth of a panel.
+  T* at(int64_t done, int64_t depth, int64_t panel) const {
+    const int64_t last = panels() - 1;
+    const int64_t width = last * panel_columns + width_of(last);
+    return packed + done * width + panel * depth * panel_columns;
+  }
 };
 
-template <typename T, int kBytes>
-constexpr int64_t kPanelColumns = 2 * simd::Register<T, kBytes>::kCount;
-
-/// Packs a panel of op(B); the last one is filled up with zeros or copies.
+/// Packs a panel of op(B), filled up with zeros or copies.
 template <typename T, int kBytes>
 void pack_panel(const Slab<T>* slab, int64_t panel) {
-  constexpr int64_t kColumns = kPanelColumns<T, kBytes>;
   constexpr int64_t kAhead = 8;  // rows, which lie far apart
   const Gemm<T>& p = slab->product;
-  const int64_t padded = ceil_div(slab->columns, kColumns) * kColumns;
-  const int64_t column = slab->column + panel * kColumns;
-  const int64_t columns = std::min(kColumns, slab->columns - panel * kColumns);
+  const int64_t column = slab->column + panel * slab->panel_columns;
+  const int64_t columns = slab->columns_of(panel);
+  const int64_t width = slab->width_of(panel);
   for (int64_t done = 0; done < slab->depth; done += kDepth) {
     const int64_t depth = std::min(kDepth, slab->depth - done);
     const int64_t first = slab->first + done;
-    T* y = slab->packed + done * padded + panel * depth * kColumns;
+    T* y = slab->at(done, depth, panel);
     if (p.trans_b) {
+      const T* const x = p.b + column * p.ldb + first;
       transpose_rows<T, kBytes>(
-          p.b + column * p.ldb + first,
-          p.ldb,
-          columns,
-          depth,
-          kColumns,
-          T(1),
-          y,
-          kColumns);
+          x, p.ldb, columns, depth, width, T(1), y, width);
       continue;
     }
-    for (int64_t l = 0; l < depth; ++l, y += kColumns) {
+    for (int64_t l = 0; l < depth; ++l, y += width) {
       const T* const row = p.b + (first + l) * p.ldb + column;
       const T* const ahead = row + std::min(kAhead, depth - 1 - l) * p.ldb;
-      __builtin_prefetch(ahead);
-      __builtin_prefetch(ahead + columns - 1);
+      constexpr int64_t kLine = 64 / sizeof(T);
+      for (int64_t j = 0; j < columns; j += kLine) {
+        __builtin_prefetch(ahead + j);
+      }
       std::copy_n(row, columns, y);
-      std::fill(y + columns, y + kColumns, T(0));
+      std::fill(y + columns, y + width, T(0));
     }
   }
 }
@@ -145,46 +154,72 @@ struct Tile {
   const T* bias;
 };
 
-/// c = alpha a b + bias, or + beta c; kRows by two registers of sums.
-template <typename T, int kBytes, int kRows>
+/// sum += a b^T for a column of A and a row of B. Each number of A is fetched
+/// for as many registers of B as there are room for: beside another program on
+/// the same core it is the instructions that are short.
+template <typename T, int kBytes, int kRows, int kVectors>
+[[gnu::always_inline]] inline void add_outer_product(
+    const T* a,
+    const T* b,
+    typename simd::Register<T, kBytes>::Value (&sum)[kRows][kVectors]) {
+  using Register = simd::Register<T, kBytes>;
+  using InMemory = typename Register::InMemory;
+  typename Register::Value row[kVectors];
+#pragma GCC unroll 16
+  for (int j = 0; j < kVectors; ++j) {
+    row[j] = *reinterpret_cast<const InMemory*>(b + j * Register::kCount);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+    const T factor = a[i * kRowStride];
+#pragma GCC unroll 16
+    for (int j = 0; j < kVectors; ++j) {
+      sum[i][j] += factor * row[j];
+    }
+  }
+}
+
+/// c = alpha a b + bias, or + beta c; kRows by kVectors registers of sums.
+template <typename T, int kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(const Tile<T>& tile) {
   using Register = simd::Register<T, kBytes>;
   using Vector = typename Register::Value;
   using InMemory = typename Register::InMemory;
-  constexpr int64_t kCount = Register::kCount;
-  Vector sum[kRows][2];
+  constexpr int64_t kWidth = kVectors * Register::kCount;
+  Vector sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
-    sum[i][0] = Vector{};
-    sum[i][1] = Vector{};
-    __builtin_prefetch(tile.c + i * tile.ldc, 1);
-    __builtin_prefetch(tile.c + i * tile.ldc + 2 * kCount - 1, 1);
+#pragma GCC unroll 16
+    for (int j = 0; j < kVectors; ++j) {
+      sum[i][j] = Vector{};
+      __builtin_prefetch(tile.c + i * tile.ldc + j * Register::kCount, 1);
+    }
   }
   const T* a = tile.a;
   const T* b = tile.b;
   const T* next = tile.next_b;
-  for (int64_t l = 0; l < tile.depth; ++l, ++a, b += 2 * kCount) {
-    if (l % 4 == 0) {
-      __builtin_prefetch(next, 0, 2);
-      next += tile.next_step;
+  int64_t l = 0;
+  for (; l + 4 <= tile.depth; l += 4, a += 4, b += 4 * kWidth) {
+    __builtin_prefetch(next, 0, 2);
+    next += tile.next_step;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      add_outer_product<T, kBytes>(a + i, b + i * kWidth, sum);
     }
-    const Vector left = *reinterpret_cast<const InMemory*>(b);
-    const Vector right = *reinterpret_cast<const InMemory*>(b + kCount);
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      sum[i][0] += a[i * kRowStride] * left;
-      sum[i][1] += a[i * kRowStride] * right;
-    }
+  }
+  for (; l < tile.depth; ++l, ++a, b += kWidth) {
+    add_outer_product<T, kBytes>(a, b, sum);
   }
   T* c = tile.c;
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i, c += tile.ldc) {
-#pragma GCC unroll 2
-    for (int j = 0; j < 2; ++j) {
-      auto* const out = reinterpret_cast<InMemory*>(c + j * kCount);
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kVectors; ++j) {
+      const int64_t column = j * Register::kCount;
+      auto* const out = reinterpret_cast<InMemory*>(c + column);
       Vector value = tile.alpha * sum[i][j];
       if (tile.bias != nullptr) {
-        value += *reinterpret_cast<const InMemory*>(tile.bias + j * kCount);
+        value += *reinterpret_cast<const InMemory*>(tile.bias + column);
       } else if (tile.beta != 0) {
         value += tile.beta * *out;
       }
@@ -193,39 +228,49 @@ template <typename T, int kBytes, int kRows>
   }
 }
 
-template <typename T, int kBytes, int kRows>
+template <typename T, int kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_rows(
     int64_t rows, const Tile<T>& tile) {
   if (rows == kRows) {
-    multiply_tile<T, kBytes, kRows>(tile);
+    multiply_tile<T, kBytes, kRows, kVectors>(tile);
   } else if constexpr (kRows > 1) {
-    multiply_rows<T, kBytes, kRows - 1>(rows, tile);
+    multiply_rows<T, kBytes, kRows - 1, kVectors>(rows, tile);
   }
 }
 
-/// Stands in for the last columns of C and of the bias, fewer than a panel has.
-template <typename T, int kBytes, int kRows>
+/// A tile of up to kRows rows and kVectors registers in each.
+template <typename T, int kBytes, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_columns(
+    int64_t rows, int64_t vectors, const Tile<T>& tile) {
+  if (vectors == kVectors) {
+    multiply_rows<T, kBytes, kRows, kVectors>(rows, tile);
+  } else if constexpr (kVectors > 1) {
+    multiply_columns<T, kBytes, kRows, kVectors - 1>(rows, vectors, tile);
+  }
+}
+
+/// Stands in for columns of C and of the bias that do not fill a register.
+template <typename T, int64_t kRows, int64_t kWidth>
 struct Edge {
-  static constexpr int64_t kColumns = kPanelColumns<T, kBytes>;
-  alignas(64) T c[kRows * kColumns] = {};
-  alignas(64) T bias[kColumns] = {};
+  alignas(64) T c[kRows * kWidth] = {};
+  alignas(64) T bias[kWidth] = {};
 
   Tile<T> replace(Tile<T> tile, int64_t rows, int64_t columns) {
     for (int64_t i = 0; i < rows && tile.beta != 0; ++i) {
-      std::copy_n(tile.c + i * tile.ldc, columns, c + i * kColumns);
+      std::copy_n(tile.c + i * tile.ldc, columns, c + i * kWidth);
     }
     if (tile.bias != nullptr) {
       std::copy_n(tile.bias, columns, bias);
       tile.bias = bias;
     }
     tile.c = c;
-    tile.ldc = kColumns;
+    tile.ldc = kWidth;
     return tile;
   }
 
   void copy_to(const Tile<T>& tile, int64_t rows, int64_t columns) const {
     for (int64_t i = 0; i < rows; ++i) {
-      std::copy_n(c + i * kColumns, columns, tile.c + i * tile.ldc);
+      std::copy_n(c + i * kWidth, columns, tile.c + i * tile.ldc);
     }
   }
 };
@@ -239,12 +284,11 @@ struct Block {
 };
 
 /// Adds what a slab contributes to a block; `a` is room for packed rows.
-template <typename T, int kBytes, int kRows>
+template <typename T, int kBytes, int kRows, int kVectors>
 void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
-  constexpr int64_t kColumns = kPanelColumns<T, kBytes>;
+  constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
   const Gemm<T>& p = slab->product;
-  const int64_t padded = ceil_div(slab->columns, kColumns) * kColumns;
-  Edge<T, kBytes, kRows> edge;
+  Edge<T, kRows, kVectors * kCount> edge;
   // Of about as many rows each: one of few rows would wait for its own sums.
   const int64_t strips = ceil_div(block->rows, kRows);
   for (int64_t done = 0; done < slab->depth; done += kDepth) {
@@ -253,26 +297,31 @@ void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
     pack_rows<T, kBytes>(
         p, block->row, block->rows, slab->first + done, depth, a);
     for (int64_t j = block->panel; j < block->panel_end; ++j) {
-      const T* const b = slab->packed + done * padded + j * depth * kColumns;
-      const int64_t column = slab->column + j * kColumns;
-      const int64_t columns = std::min(kColumns, slab->columns - j * kColumns);
-      const int64_t to_next = j + 1 < block->panel_end ? depth * kColumns : 0;
+      const int64_t column = slab->column + j * slab->panel_columns;
+      const int64_t columns = slab->columns_of(j);
+      const int64_t width = slab->width_of(j);
+      const T* const b = slab->at(done, depth, j);
+      const T* const next = j + 1 < block->panel_end ? b + depth * width : b;
+      const int64_t next_width =
+          slab->width_of(std::min(j + 1, block->panel_end - 1));
       for (int64_t i = 0, row = 0; i < strips; ++i) {
         const int64_t rows = (block->rows - row) / (strips - i);
         const Tile<T> tile{
             .depth = depth,
             .a = a + row * kRowStride,
             .b = b,
-            .next_b = b + to_next + i * depth * kColumns / strips,
-            .next_step = 4 * kColumns / strips,
+            .next_b = next + i * depth * next_width / strips,
+            .next_step = 4 * next_width / strips,
             .c = p.c + (block->row + row) * p.ldc + column,
             .ldc = p.ldc,
             .alpha = p.alpha,
             .beta = is_first ? p.beta : T(1),
             .bias = is_first && p.bias ? p.bias + column : nullptr};
-        const bool whole = columns == kColumns;
-        multiply_rows<T, kBytes, kRows>(
-            rows, whole ? tile : edge.replace(tile, rows, columns));
+        const bool whole = columns == width;
+        multiply_columns<T, kBytes, kRows, kVectors>(
+            rows,
+            width / kCount,
+            whole ? tile : edge.replace(tile, rows, columns));
         if (!whole) {
           edge.copy_to(tile, rows, columns);
         }
@@ -283,10 +332,10 @@ void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
 }
 
 template <typename T>
-void pack(const Slab<T>& slab, int64_t panel_columns) {
+void pack(const Slab<T>& slab) {
   parallel_for(
-      ceil_div(slab.columns, panel_columns),
-      grain_for(slab.depth * panel_columns / 4),
+      slab.panels(),
+      grain_for(slab.depth * slab.panel_columns / 4),
       [&](int64_t panel, int64_t end) {
         for (; panel < end; ++panel) {
           simd::
@@ -298,14 +347,13 @@ void pack(const Slab<T>& slab, int64_t panel_columns) {
 
 /// Cuts C by size alone, down first: what is across packs its rows again.
 template <typename T>
-void multiply(const Slab<T>& slab, int64_t panel_columns) {
+void multiply(const Slab<T>& slab) {
   const int64_t m = slab.product.m;
-  const int64_t panels = ceil_div(slab.columns, panel_columns);
   int64_t down = ceil_div(m, kBlockRows);
   if (down > kShares / 2) {
     down = ceil_div(down, kShares) * kShares;
   }
-  const int64_t across = std::min(panels, ceil_div(kShares, down));
+  const int64_t across = std::min(slab.panels(), ceil_div(kShares, down));
   parallel_for(down * across, 1, [&](int64_t i, int64_t end) {
     const Buffer<T> a(ceil_div(m, down) * kRowStride);
     for (; i < end; ++i) {
@@ -315,26 +363,32 @@ void multiply(const Slab<T>& slab, int64_t panel_columns) {
       const Block block{
           .row = row,
           .rows = m * (y + 1) / down - row,
-          .panel = panels * x / across,
-          .panel_end = panels * (x + 1) / across};
+          .panel = slab.panels() * x / across,
+          .panel_end = slab.panels() * (x + 1) / across};
+      // As many sums as fit in 16 or, with AVX-512, 32 registers.
       simd::call_own<
-          multiply_block<T, 16, 4>,
-          multiply_block<T, 32, 6>,
-          multiply_block<T, 64, 14>>(&slab, &block, a.data());
+          multiply_block<T, 16, 4, 2>,
+          multiply_block<T, 32, 4, 3>,
+          multiply_block<T, 64, 6, 4>>(&slab, &block, a.data());
     }
   });
 }
 
-int64_t register_bytes() {
+struct Registers {
+  int64_t bytes;
+  int64_t panel;  // of them, the width of a panel
+};
+
+Registers registers() {
   switch (simd::level()) {
     case simd::Level::avx512:
-      return 64;
+      return {64, 4};
     case simd::Level::avx2:
-      return 32;
+      return {32, 3};
     case simd::Level::baseline:
       break;
   }
-  return 16;
+  return {16, 2};
 }
 
 }  // namespace
@@ -348,10 +402,10 @@ bool is_large(const Gemm<T>& p) {
 
 template <typename T>
 void multiply_packed(const Gemm<T>& p) {
-  const int64_t panel_columns =
-      2 * register_bytes() / static_cast<int64_t>(sizeof(T));
+  const int64_t one = registers().bytes / static_cast<int64_t>(sizeof(T));
+  const int64_t panel = registers().panel * one;
   const int64_t columns =
-      std::min(ceil_div(p.n, panel_columns) * panel_columns, kSlabColumns);
+      std::min(ceil_div(p.n, one) * one, kSlabColumns / panel * panel);
   const int64_t depth =
       std::min(p.k, kSlabElements / columns / kDepth * kDepth);
   const Buffer<T> packed(depth * columns);
@@ -363,9 +417,11 @@ void multiply_packed(const Gemm<T>& p) {
           .depth = std::min(depth, p.k - first),
           .column = column,
           .columns = std::min(columns, p.n - column),
+          .panel_columns = panel,
+          .register_columns = one,
           .packed = packed.data()};
-      pack(slab, panel_columns);
-      multiply(slab, panel_columns);
+      pack(slab);
+      multiply(slab);
     }
   }
 }

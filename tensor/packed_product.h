@@ -11,7 +11,7 @@ bool is_large(const Gemm<T>& product);
 
 /// Computes a product of any size by kernels of heed's own: B, then blocks of
 /// rows of A, are copied into the order in which registers take them. Sums up
-/// 256 products at a time in the order of k, so an element depends neither on
+/// 128 products at a time in the order of k, so an element depends neither on
 /// the other rows and columns nor on the number of threads, in its very bits.
 /// Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix
 /// Multiplication", ACM TOMS 34 (2008); threads share the copy of B.

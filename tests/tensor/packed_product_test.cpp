@@ -128,17 +128,19 @@ TEST_CASE_TEMPLATE(
   for (const auto& [m, n, k] :
        {Size{1, 1, 1},
         Size{3, 5, 2},
-        Size{14, 32, 16},
-        Size{15, 33, 17},
-        Size{27, 16, 256},
-        Size{28, 31, 257},
+        Size{6, 16, 16},
+        Size{7, 33, 17},
+        Size{13, 47, 127},
+        Size{12, 64, 128},
+        Size{27, 65, 129},
+        Size{28, 112, 257},
         Size{112, 64, 300},
         Size{113, 70, 100},
         Size{225, 40, 513},
         Size{460, 12, 30},
         Size{9, 2050, 20},
         Size{5, 2100, 530},
-        Size{20, 3, 33000}}) {
+        Size{20, 3, 66000}}) {
     for (const bool trans_a : {false, true}) {
       for (const bool trans_b : {false, true}) {
         for (const Start start : {Start::nothing, Start::bias, Start::c}) {
