@@ -74,34 +74,32 @@ struct Slab {
   }
 };
 
-/// Packs a panel of op(B), filled up with zeros or copies.
+/// Packs a panel of kDepth rows of op(B), from row `done` of the slab on,
+/// filled up with zeros or copies.
 template <typename T, int kBytes>
-void pack_panel(const Slab<T>* slab, int64_t panel) {
+void pack_panel(const Slab<T>* slab, int64_t done, int64_t panel) {
   constexpr int64_t kAhead = 8;  // rows, which lie far apart
+  constexpr int64_t kLine = 64 / sizeof(T);
   const Gemm<T>& p = slab->product;
+  const int64_t depth = std::min(kDepth, slab->depth - done);
+  const int64_t first = slab->first + done;
   const int64_t column = slab->column + panel * slab->panel_columns;
   const int64_t columns = slab->columns_of(panel);
   const int64_t width = slab->width_of(panel);
-  for (int64_t done = 0; done < slab->depth; done += kDepth) {
-    const int64_t depth = std::min(kDepth, slab->depth - done);
-    const int64_t first = slab->first + done;
-    T* y = slab->at(done, depth, panel);
-    if (p.trans_b) {
-      const T* const x = p.b + column * p.ldb + first;
-      transpose_rows<T, kBytes>(
-          x, p.ldb, columns, depth, width, T(1), y, width);
-      continue;
+  T* y = slab->at(done, depth, panel);
+  if (p.trans_b) {
+    const T* const x = p.b + column * p.ldb + first;
+    transpose_rows<T, kBytes>(x, p.ldb, columns, depth, width, T(1), y, width);
+    return;
+  }
+  for (int64_t l = 0; l < depth; ++l, y += width) {
+    const T* const row = p.b + (first + l) * p.ldb + column;
+    const T* const ahead = row + std::min(kAhead, depth - 1 - l) * p.ldb;
+    for (int64_t j = 0; j < columns; j += kLine) {
+      __builtin_prefetch(ahead + j);
     }
-    for (int64_t l = 0; l < depth; ++l, y += width) {
-      const T* const row = p.b + (first + l) * p.ldb + column;
-      const T* const ahead = row + std::min(kAhead, depth - 1 - l) * p.ldb;
-      constexpr int64_t kLine = 64 / sizeof(T);
-      for (int64_t j = 0; j < columns; j += kLine) {
-        __builtin_prefetch(ahead + j);
-      }
-      std::copy_n(row, columns, y);
-      std::fill(y + columns, y + width, T(0));
-    }
+    std::copy_n(row, columns, y);
+    std::fill(y + columns, y + width, T(0));
   }
 }
 
@@ -333,27 +331,33 @@ void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
 
 template <typename T>
 void pack(const Slab<T>& slab) {
+  const int64_t panels = slab.panels();
   parallel_for(
-      slab.panels(),
-      grain_for(slab.depth * slab.panel_columns / 4),
-      [&](int64_t panel, int64_t end) {
-        for (; panel < end; ++panel) {
+      panels * ceil_div(slab.depth, kDepth),
+      grain_for(kDepth * slab.panel_columns / 4),
+      [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) {
           simd::
               call_own<pack_panel<T, 16>, pack_panel<T, 32>, pack_panel<T, 64>>(
-                  &slab, panel);
+                  &slab, i / panels * kDepth, i % panels);
         }
       });
 }
 
-/// Cuts C by size alone, down first: what is across packs its rows again.
+/// Cuts C by size alone, down rather than across: what is across packs its rows
+/// again.
 template <typename T>
 void multiply(const Slab<T>& slab) {
+  constexpr int64_t kFewRows = 12;
   const int64_t m = slab.product.m;
   int64_t down = ceil_div(m, kBlockRows);
   if (down > kShares / 2) {
     down = ceil_div(down, kShares) * kShares;
   }
   const int64_t across = std::min(slab.panels(), ceil_div(kShares, down));
+  if (down * across < kShares) {
+    down = std::min(ceil_div(kShares, across), ceil_div(m, kFewRows));
+  }
   parallel_for(down * across, 1, [&](int64_t i, int64_t end) {
     const Buffer<T> a(ceil_div(m, down) * kRowStride);
     for (; i < end; ++i) {
