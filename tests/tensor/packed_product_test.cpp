@@ -125,7 +125,7 @@ TEST_CASE_TEMPLATE(
     int64_t m, n, k;
   };
   // Around tiles, panels, blocks of rows, depths and slabs.
-  for (const auto& [m, n, k] :
+  for (const Size& size :
        {Size{1, 1, 1},
         Size{3, 5, 2},
         Size{6, 16, 16},
@@ -141,6 +141,9 @@ TEST_CASE_TEMPLATE(
         Size{9, 2050, 20},
         Size{5, 2100, 530},
         Size{20, 3, 66000}}) {
+    const int64_t m = size.m;
+    const int64_t n = size.n;
+    const int64_t k = size.k;
     for (const bool trans_a : {false, true}) {
       for (const bool trans_b : {false, true}) {
         for (const Start start : {Start::nothing, Start::bias, Start::c}) {
