@@ -369,10 +369,11 @@ void multiply(const Slab<T>& slab) {
           .rows = m * (y + 1) / down - row,
           .panel = slab.panels() * x / across,
           .panel_end = slab.panels() * (x + 1) / across};
-      // As many sums as fit in 16 or, with AVX-512, 32 registers.
+      // With AVX-512, as many sums as fit in 32 registers; at the levels where
+      // BLAS is taken, few: each size of a tile makes the library larger.
       simd::call_own<
-          multiply_block<T, 16, 4, 2>,
-          multiply_block<T, 32, 4, 3>,
+          multiply_block<T, 16, 2, 2>,
+          multiply_block<T, 32, 2, 2>,
           multiply_block<T, 64, 6, 4>>(&slab, &block, a.data());
     }
   });
@@ -388,7 +389,7 @@ Registers registers() {
     case simd::Level::avx512:
       return {64, 4};
     case simd::Level::avx2:
-      return {32, 3};
+      return {32, 2};
     case simd::Level::baseline:
       break;
   }
