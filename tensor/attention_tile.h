@@ -85,7 +85,7 @@ void softmax_alone(T* s, int64_t n, T* row_max, T* inverse_sum) {
       largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) {
-    s[j] = vector_math::exp(s[j] - shift);
+    s[j] = vector_math::exp_up_to_40(s[j] - shift);
   }
   const double total = lane_sum(
       n, [s](int64_t j) __attribute__((always_inline)) { return s[j]; });
@@ -124,14 +124,14 @@ void softmax_tile(T* s, int64_t keys, int64_t lanes, Running<T>* running) {
     for (int64_t l = 0; l < kTileLanes; ++l) {
       // -inf - -inf would be NaN where no key was seen yet.
       shift[l] = now[l] == -std::numeric_limits<T>::infinity() ? T(0) : now[l];
-      rescale[l] = vector_math::exp(row_max[l] - shift[l]);
+      rescale[l] = vector_math::exp_up_to_40(row_max[l] - shift[l]);
       row_max[l] = now[l];
     }
     for (int64_t r = 0; r < keys; ++r) {
       T* const x = s + r * lanes + c;
 #pragma omp simd
       for (int64_t l = 0; l < kTileLanes; ++l) {
-        x[l] = vector_math::exp(x[l] - shift[l]);
+        x[l] = vector_math::exp_up_to_40(x[l] - shift[l]);
       }
     }
     T sum[kTileLanes] = {};

@@ -66,7 +66,7 @@ template <bool kKeeps, typename T>
     }
     const auto sums = lane_sums<T, 2>(size, [=](int64_t i, T& sum, T& below) {
       const T d = x[begin + i] - most;
-      const T e = vector_math::exp(d);
+      const T e = vector_math::exp_up_to_40(d);
       if constexpr (kKeeps) {
         exps[begin + i] = e;
       }

@@ -55,9 +55,10 @@ struct GemmBatch {
   int64_t stride_c = 0;
 };
 
-/// Computes a product or a batch of them: large ones with kernels of heed's own
-/// (see packed_product.h), the others cut into tiles by size alone, each one a
-/// single-threaded BLAS call. The same bits for any number of threads, also
+/// Computes a product or a batch of them: a large single one (see
+/// packed_product.h) and a thin one (see thin_product.h) with kernels of heed's
+/// own, the others cut into tiles by size alone, each one a single-threaded
+/// BLAS call. The same bits for any number of threads, also
 /// when called inside a parallel loop.
 ///
 /// Throws std::invalid_argument for a negative size, a leading dimension

@@ -11,14 +11,14 @@
 namespace heed {
 namespace {
 
-// Of k at a time: a panel of B, four registers wide, fits in the first cache.
+// Of k at a time: a panel of B, four registers wide, is 32 KiB.
 constexpr int64_t kDepth = 128;
 // From one row of A to the next as packed; no power of two, which would put all
 // rows of a tile into the same few lines of a cache.
 constexpr int64_t kRowStride = kDepth + 16;
 // Rows of A at a time: they fit in the second cache, beside panels of B.
 constexpr int64_t kBlockRows = 112;
-// Of B at a time.
+// Of B at a time: numbers, and columns.
 constexpr int64_t kSlabElements = 1 << 20;
 constexpr int64_t kSlabColumns = 2048;
 // Blocks are a multiple of these, for two or four threads to share out.

@@ -31,7 +31,7 @@ template <typename T>
   }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    y[i] = vector_math::exp(x[i] - most);
+    y[i] = vector_math::exp_up_to_40(x[i] - most);
   }
   const double total = lane_sum(n, [=](int64_t i) { return y[i]; });
   const T scale = static_cast<T>(1 / total);
@@ -65,7 +65,7 @@ template <typename T>
   }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    y[i] = vector_math::exp(x[i] - most);
+    y[i] = vector_math::exp_up_to_40(x[i] - most);
   }
   const T log_total =
       static_cast<T>(std::log(lane_sum(n, [=](int64_t i) { return y[i]; })));

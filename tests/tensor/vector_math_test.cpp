@@ -111,6 +111,28 @@ TEST_CASE("vector_math: exp is within 1 ulp on all floats") {
   CHECK(worst.ulp <= 1.0);
 }
 
+TEST_CASE("vector_math: exp_up_to_40 has the bits of exp") {
+  std::vector<float> x{
+      0.0f, 40.0f, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  constexpr auto kSign = uint64_t{1} << 31;
+  for (uint64_t bits = 0; bits <= std::bit_cast<uint32_t>(40.0f); bits += 997) {
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  for (uint64_t bits = kSign; bits < uint64_t{1} << 32; bits += 97) {
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  const std::vector<float> expected = values(kExp, x);
+  const std::vector<float> y =
+      values([](float v) { return vector_math::exp_up_to_40(v); }, x);
+  int64_t wrong = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool same =
+        std::bit_cast<uint32_t>(y[i]) == std::bit_cast<uint32_t>(expected[i]);
+    wrong += same || (std::isnan(y[i]) && std::isnan(expected[i])) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("vector_math: log is within 1 ulp on all floats") {
   const Worst worst = worst_error(
       kLog,
