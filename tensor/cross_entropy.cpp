@@ -15,8 +15,9 @@ namespace heed {
 namespace {
 
 constexpr int64_t kCost = 4;  // simple operations an element
-// Elements whose exp() is computed while as many of the next row are fetched.
-constexpr int64_t kChunk = 1024;
+// Elements whose exp() is computed while as many of the next row are fetched,
+// and room for the next ones.
+constexpr int64_t kChunk = 256;
 
 // Rows of numbers, one for each class, and their targets.
 template <typename T>
@@ -43,11 +44,14 @@ struct RowSums {
   double count;     // of allowed classes, likewise
 };
 
-template <typename T>
+enum class For { reading, writing };
+
+template <For kPurpose, typename T>
 [[gnu::always_inline]] inline void prefetch(const T* x, int64_t n) {
   constexpr int64_t kCacheLine = 64 / sizeof(T);
+  constexpr int kCache = kPurpose == For::writing ? 2 : 3;  // 3: the first
   for (int64_t i = 0; i < n; i += kCacheLine) {
-    __builtin_prefetch(x + i);
+    __builtin_prefetch(x + i, kPurpose == For::writing, kCache);
   }
 }
 
@@ -62,7 +66,11 @@ template <bool kKeeps, typename T>
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t size = std::min(kChunk, n - begin);
     if (next != nullptr) {
-      prefetch(next + begin, size);
+      prefetch<For::reading>(next + begin, size);
+    }
+    if constexpr (kKeeps) {
+      const int64_t end = begin + size;
+      prefetch<For::writing>(exps + end, std::min(kChunk, n - end));
     }
     const auto sums = lane_sums<T, 2>(size, [=](int64_t i, T& sum, T& below) {
       const T d = x[begin + i] - most;
