@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/ceil_div.h"
 #include "tensor/dtype.h"
 #include "tensor/parallel.h"
 
@@ -43,7 +44,7 @@ auto rows_of(const std::vector<Update>& updates, const F& make_row) {
 template <typename Row>
 int64_t piece_count(const std::vector<Row>& rows, int64_t cost) {
   const int64_t grain = grain_for(cost);
-  return (detail::numel_of(rows) + grain - 1) / grain;
+  return ceil_div(detail::numel_of(rows), grain);
 }
 
 /// Calls f(row, begin, end, piece) for pieces [begin, end) of the elements of

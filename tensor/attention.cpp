@@ -6,6 +6,7 @@
 
 #include "tensor/attention_backward.h"
 #include "tensor/attention_forward.h"
+#include "tensor/ceil_div.h"
 #include "tensor/parallel.h"
 
 namespace heed {
@@ -171,7 +172,7 @@ int64_t parts_of_head(const AttentionSizes& sizes) {
   constexpr int64_t kQueries = 4 * kMaxLanes;
   const int64_t heads = std::max<int64_t>(1, sizes.batch * sizes.heads);
   return std::clamp<int64_t>(
-      sizes.queries / kQueries, 1, (kEnough + heads - 1) / heads);
+      sizes.queries / kQueries, 1, ceil_div(kEnough, heads));
 }
 
 /// Backward of all heads, the blocks of each cut into as many parts as there

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tensor/attention_problem.h"
+#include "tensor/ceil_div.h"
 
 namespace heed::detail {
 
@@ -29,7 +30,7 @@ class AttentionDropout {
     for (int64_t q = 0; q < block.count && visible > 0; ++q) {
       const int64_t begin = first_bit_ + q * a.sizes.keys;
       next = std::max(next, begin / kRandomWords);
-      const int64_t end = (begin + visible + kRandomWords - 1) / kRandomWords;
+      const int64_t end = ceil_div(begin + visible, kRandomWords);
       keep_bits(
           a.start,
           next,

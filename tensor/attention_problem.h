@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/attention_tile.h"
+#include "tensor/ceil_div.h"
 #include "tensor/generator.h"
 #include "tensor/tensor.h"
 
@@ -101,9 +102,7 @@ struct AttentionProblem {
   T scale;       // of the scores
   T kept_scale;  // of weights that dropout keeps
 
-  int64_t blocks_a_head() const {
-    return (sizes.queries + kMaxLanes - 1) / kMaxLanes;
-  }
+  int64_t blocks_a_head() const { return ceil_div(sizes.queries, kMaxLanes); }
   QueryBlock block(int64_t b, int64_t h, int64_t index) const {
     const int64_t first = index * kMaxLanes;
     const int64_t count = std::min(kMaxLanes, queries(b) - first);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/ceil_div.h"
 #include "tensor/indexing.h"
 #include "tensor/parallel.h"
 #include "tensor/simd.h"
@@ -130,8 +131,8 @@ void sum_rows_into(
   check_range(ids_in_order, size);
   const PlacesById by_id = places_by_id(ids_in_order, size, padding_idx);
   const Tensor rows = dy.contiguous();
-  const int64_t row_blocks = (size + kRows - 1) / kRows;
-  const int64_t column_blocks = (d + kColumns - 1) / kColumns;
+  const int64_t row_blocks = ceil_div(size, kRows);
+  const int64_t column_blocks = ceil_div(d, kColumns);
   const int64_t blocks = row_blocks * column_blocks;
   const int64_t written = kAdd ? 0 : dweight.numel();
   const int64_t cost = (written + rows.numel()) / std::max<int64_t>(blocks, 1);

@@ -5,6 +5,7 @@
 
 #include "tensor/blas.h"
 #include "tensor/blas_info.h"
+#include "tensor/ceil_div.h"
 #include "tensor/error.h"
 #include "tensor/packed_product.h"
 #include "tensor/parallel.h"
@@ -33,8 +34,6 @@ struct Tiles {
   int64_t rows, cols;    // of a whole tile
   int64_t down, across;  // number of tiles
 };
-
-int64_t ceil_div(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 /// Tiles of about the same size, a multiple of the kernels' own blocks.
 int64_t even_out(int64_t n, int64_t tile) {
@@ -100,7 +99,7 @@ void check(
   }
 }
 
-/// C = beta C, for products with an empty sum.
+/// C = beta C, for products that are 0.
 template <typename T>
 void scale(const Gemm<T>& p) {
   for (int64_t i = 0; i < p.m; ++i) {
@@ -127,7 +126,7 @@ void start_with_bias(Gemm<T>& p) {
 template <typename T>
 void compute(Gemm<T> tile) {
   start_with_bias(tile);  // now, so that the product finds C in a cache
-  if (tile.k == 0) {
+  if (tile.k == 0 || tile.alpha == 0) {
     scale(tile);
   } else {
     call_blas(tile);
@@ -151,7 +150,7 @@ void multiply(const Gemm<T>& p, const GemmBatch& batch) {
     multiply_thin(thin);
     return;
   }
-  if (batch.count == 1 && is_large(p)) {
+  if (batch.count == 1 && p.alpha != 0 && is_large(p)) {
     multiply_packed(p);
     return;
   }

@@ -10,7 +10,7 @@ namespace heed {
 ///     C = alpha op(A) op(B) + bias        in each row
 ///
 /// where op transposes when its flag says so. beta = 0 and a bias overwrite C
-/// whatever it held, NaN included.
+/// whatever it held, NaN included; alpha = 0 leaves A and B unread.
 ///
 /// Shape:       op(A) [m, k], op(B) [k, n], C [m, n], bias [n]; any of them may
 ///              be 0
@@ -58,8 +58,8 @@ struct GemmBatch {
 /// Computes a product or a batch of them: a large single one (see
 /// packed_product.h) and a thin one (see thin_product.h) with kernels of heed's
 /// own, the others cut into tiles by size alone, each one a single-threaded
-/// BLAS call. The same bits for any number of threads, also
-/// when called inside a parallel loop.
+/// BLAS call. The same bits for any number of threads, also when called inside
+/// a parallel loop.
 ///
 /// Throws std::invalid_argument for a negative size, a leading dimension
 /// shorter than a row, or sizes beyond 32 bits.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tensor/ceil_div.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
 #include "tensor/philox.h"
@@ -55,7 +56,7 @@ void fill(T* out, int64_t n, Generator& generator, const Convert& convert) {
     fail("Generator", "a draw must have 0 <= n < 2^61 numbers, got ", n);
   }
   const GeneratorState start = generator.reserve(n * words_each);
-  const int64_t batches = (n + kBatch - 1) / kBatch;
+  const int64_t batches = ceil_div(n, kBatch);
   parallel_for(
       batches,
       grain_for(kRandomWords * kOperationsPerWord),

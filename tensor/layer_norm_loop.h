@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tensor/ceil_div.h"
 #include "tensor/layer_norm.h"
 #include "tensor/layer_norm_row.h"
 #include "tensor/parallel.h"
@@ -171,7 +172,7 @@ LayerNormGradients normalize_rows_backward(
     const Tensor& rstd) {
   const int64_t n = normalized.numel();
   const int64_t count = layer_norm_rows(dy, normalized);
-  const int64_t blocks = (count + kNormBlock - 1) / kNormBlock;
+  const int64_t blocks = ceil_div(count, kNormBlock);
   Tensor parts({2, blocks, n}, dy.dtype());
   Tensor dx(dy.shape(), dy.dtype());
   const Tensor dense_dy = dy.contiguous();

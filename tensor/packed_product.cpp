@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/ceil_div.h"
 #include "tensor/memory.h"
 #include "tensor/parallel.h"
 #include "tensor/simd.h"
@@ -24,6 +25,15 @@ constexpr int64_t kSlabColumns = 2048;
 // Blocks are a multiple of these, for two or four threads to share out.
 constexpr int64_t kShares = 4;
 
+// A tile of C at a level whose registers are of kBytes: its rows, and registers
+// in each; a panel of B is as wide. With AVX-512, as many sums as fit in 32
+// registers; at the levels where BLAS is taken, and only tests come here, few:
+// each size of a tile makes the library larger.
+template <int kBytes>
+inline constexpr int kTileRows = kBytes == 64 ? 6 : 2;
+template <int kBytes>
+inline constexpr int kTileVectors = kBytes == 64 ? 4 : 2;
+
 /// Room for packed numbers, from the pool.
 template <typename T>
 class Buffer {
@@ -42,8 +52,6 @@ class Buffer {
   T* data_;
 };
 
-int64_t ceil_div(int64_t n, int64_t d) { return (n + d - 1) / d; }
-
 /// The rows [first, first + depth) and columns [column, column + columns) of
 /// op(B), packed: for each kDepth rows, panels of panel_columns columns, each
 /// row by row. The last panel is as many registers wide as it needs.
@@ -55,7 +63,7 @@ struct Slab {
   int64_t column;
   int64_t columns;
   int64_t panel_columns;
-  int64_t register_columns;
+  int64_t vector_columns;
   T* packed;
 
   int64_t panels() const { return ceil_div(columns, panel_columns); }
@@ -64,13 +72,17 @@ struct Slab {
   }
   /// As packed.
   int64_t width_of(int64_t panel) const {
-    return ceil_div(columns_of(panel), register_columns) * register_columns;
+    return ceil_div(columns_of(panel), vector_columns) * vector_columns;
   }
-  /// Rows `done`, a multiple of kDepth, to `done` + depth of a panel.
-  T* at(int64_t done, int64_t depth, int64_t panel) const {
+  /// Rows to be taken at a time once `done` of them, a multiple of kDepth, are.
+  int64_t depth_after(int64_t done) const {
+    return std::min(kDepth, depth - done);
+  }
+  /// These rows of a panel.
+  T* at(int64_t done, int64_t panel) const {
     const int64_t last = panels() - 1;
     const int64_t width = last * panel_columns + width_of(last);
-    return packed + done * width + panel * depth * panel_columns;
+    return packed + done * width + panel * depth_after(done) * panel_columns;
   }
 };
 
@@ -81,12 +93,12 @@ void pack_panel(const Slab<T>* slab, int64_t done, int64_t panel) {
   constexpr int64_t kAhead = 8;  // rows, which lie far apart
   constexpr int64_t kLine = 64 / sizeof(T);
   const Gemm<T>& p = slab->product;
-  const int64_t depth = std::min(kDepth, slab->depth - done);
+  const int64_t depth = slab->depth_after(done);
   const int64_t first = slab->first + done;
   const int64_t column = slab->column + panel * slab->panel_columns;
   const int64_t columns = slab->columns_of(panel);
   const int64_t width = slab->width_of(panel);
-  T* y = slab->at(done, depth, panel);
+  T* y = slab->at(done, panel);
   if (p.trans_b) {
     const T* const x = p.b + column * p.ldb + first;
     transpose_rows<T, kBytes>(x, p.ldb, columns, depth, width, T(1), y, width);
@@ -282,15 +294,17 @@ struct Block {
 };
 
 /// Adds what a slab contributes to a block; `a` is room for packed rows.
-template <typename T, int kBytes, int kRows, int kVectors>
+template <typename T, int kBytes>
 void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
+  constexpr int kRows = kTileRows<kBytes>;
+  constexpr int kVectors = kTileVectors<kBytes>;
   constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
   const Gemm<T>& p = slab->product;
   Edge<T, kRows, kVectors * kCount> edge;
   // Of about as many rows each: one of few rows would wait for its own sums.
   const int64_t strips = ceil_div(block->rows, kRows);
   for (int64_t done = 0; done < slab->depth; done += kDepth) {
-    const int64_t depth = std::min(kDepth, slab->depth - done);
+    const int64_t depth = slab->depth_after(done);
     const bool is_first = slab->first + done == 0;
     pack_rows<T, kBytes>(
         p, block->row, block->rows, slab->first + done, depth, a);
@@ -298,7 +312,7 @@ void multiply_block(const Slab<T>* slab, const Block* block, T* a) {
       const int64_t column = slab->column + j * slab->panel_columns;
       const int64_t columns = slab->columns_of(j);
       const int64_t width = slab->width_of(j);
-      const T* const b = slab->at(done, depth, j);
+      const T* const b = slab->at(done, j);
       const T* const next = j + 1 < block->panel_end ? b + depth * width : b;
       const int64_t next_width =
           slab->width_of(std::min(j + 1, block->panel_end - 1));
@@ -348,7 +362,7 @@ void pack(const Slab<T>& slab) {
 /// again.
 template <typename T>
 void multiply(const Slab<T>& slab) {
-  constexpr int64_t kFewRows = 12;
+  constexpr int64_t kFewRows = 12;  // would hardly repay fetching B
   const int64_t m = slab.product.m;
   int64_t down = ceil_div(m, kBlockRows);
   if (down > kShares / 2) {
@@ -369,31 +383,24 @@ void multiply(const Slab<T>& slab) {
           .rows = m * (y + 1) / down - row,
           .panel = slab.panels() * x / across,
           .panel_end = slab.panels() * (x + 1) / across};
-      // With AVX-512, as many sums as fit in 32 registers; at the levels where
-      // BLAS is taken, few: each size of a tile makes the library larger.
       simd::call_own<
-          multiply_block<T, 16, 2, 2>,
-          multiply_block<T, 32, 2, 2>,
-          multiply_block<T, 64, 6, 4>>(&slab, &block, a.data());
+          multiply_block<T, 16>,
+          multiply_block<T, 32>,
+          multiply_block<T, 64>>(&slab, &block, a.data());
     }
   });
 }
 
-struct Registers {
-  int64_t bytes;
-  int64_t panel;  // of them, the width of a panel
+// Columns of B in a register, and in a panel, at the level in use.
+struct Widths {
+  int64_t vector;
+  int64_t panel;
 };
 
-Registers registers() {
-  switch (simd::level()) {
-    case simd::Level::avx512:
-      return {64, 4};
-    case simd::Level::avx2:
-      return {32, 2};
-    case simd::Level::baseline:
-      break;
-  }
-  return {16, 2};
+template <typename T, int kBytes>
+constexpr Widths widths_of() {
+  constexpr int64_t kCount = simd::Register<T, kBytes>::kCount;
+  return {kCount, kTileVectors<kBytes> * kCount};
 }
 
 }  // namespace
@@ -407,10 +414,10 @@ bool is_large(const Gemm<T>& p) {
 
 template <typename T>
 void multiply_packed(const Gemm<T>& p) {
-  const int64_t one = registers().bytes / static_cast<int64_t>(sizeof(T));
-  const int64_t panel = registers().panel * one;
+  const auto [vector, panel] =
+      simd::call_own<widths_of<T, 16>, widths_of<T, 32>, widths_of<T, 64>>();
   const int64_t columns =
-      std::min(ceil_div(p.n, one) * one, kSlabColumns / panel * panel);
+      std::min(ceil_div(p.n, vector) * vector, kSlabColumns / panel * panel);
   const int64_t depth =
       std::min(p.k, kSlabElements / columns / kDepth * kDepth);
   const Buffer<T> packed(depth * columns);
@@ -423,7 +430,7 @@ void multiply_packed(const Gemm<T>& p) {
           .column = column,
           .columns = std::min(columns, p.n - column),
           .panel_columns = panel,
-          .register_columns = one,
+          .vector_columns = vector,
           .packed = packed.data()};
       pack(slab);
       multiply(slab);

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tensor/ceil_div.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
 #include "tensor/philox.h"
@@ -128,7 +129,7 @@ Tensor bernoulli(const Tensor& p, Generator& generator) {
     Tensor y(p.shape(), p.dtype());
     T* const out = y.mutable_data<T>();
     const GeneratorState start = generator.reserve(n);
-    const int64_t batches = (n + kRandomWords - 1) / kRandomWords;
+    const int64_t batches = ceil_div(n, kRandomWords);
     parallel_for(batches, grain_for(1000), [&](int64_t begin, int64_t end) {
       uint32_t words[kRandomWords];
       for (int64_t batch = begin; batch < end; ++batch) {

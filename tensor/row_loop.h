@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "tensor/ceil_div.h"
 #include "tensor/parallel.h"
 #include "tensor/shape.h"
 #include "tensor/simd.h"
@@ -137,7 +138,7 @@ void row_loop(
   }
   constexpr int64_t kLines = 16;
   const int64_t width = std::min(inner, kLines);
-  const int64_t chunks = (inner + width - 1) / width;
+  const int64_t chunks = ceil_div(inner, width);
   const int64_t grain = grain_for(n * width * (cost + 2));
   // Columns a power of two apart would fight for the same cache lines.
   const int64_t pitch = n + 16;

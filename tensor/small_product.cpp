@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/ceil_div.h"
 #include "tensor/simd.h"
 #include "tensor/simd_register.h"
 
@@ -68,14 +69,14 @@ template <typename T, int kBytes, int kRows, int kVectors>
   }
 }
 
-/// The columns of kVectors vectors from b and c on, in panels of about as many
-/// rows each: a panel of few rows would wait for its own sums.
+/// The columns of kVectors vectors from b and c on, in strips of about as many
+/// rows each: a strip of few rows would wait for its own sums.
 template <typename T, int kBytes, int kMaxRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_columns(
     const SmallProduct<T>& p, const T* b, T* c) {
-  const int64_t panels = (p.m + kMaxRows - 1) / kMaxRows;
-  for (int64_t i = 0, row = 0; i < panels; ++i) {
-    const int64_t rows = (p.m - row) / (panels - i);
+  const int64_t strips = ceil_div(p.m, kMaxRows);
+  for (int64_t i = 0, row = 0; i < strips; ++i) {
+    const int64_t rows = (p.m - row) / (strips - i);
     multiply_rows<T, kBytes, kMaxRows, kVectors>(
         p, rows, p.a + row * p.a_row, b, c + row * p.c_row);
     row += rows;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/ceil_div.h"
 #include "tensor/parallel.h"
 #include "tensor/simd.h"
 #include "tensor/small_product.h"
@@ -47,7 +48,7 @@ bool is_thin(const Gemm<T>& p) {
 
 template <typename T>
 void multiply_thin(const Gemm<T>& p) {
-  const int64_t lanes = (p.m + kLanes - 1) / kLanes * kLanes;
+  const int64_t lanes = ceil_div(p.m, kLanes) * kLanes;
   Tensor columns({p.k, lanes}, dtype_of<T>);  // A^T
   T* const a = columns.mutable_data<T>();
   simd::call_own<
@@ -55,7 +56,7 @@ void multiply_thin(const Gemm<T>& p) {
       transpose_rows<T, 32>,
       transpose_rows<T, 64>>(p.a, p.lda, p.m, p.k, lanes, T(1), a, lanes);
   parallel_for(
-      (p.n + kPanel - 1) / kPanel,
+      ceil_div(p.n, kPanel),
       grain_for(kPanel * lanes * p.k / kLanes),
       [&](int64_t panel, int64_t end) {
         alignas(64) T y[kPanel * kMaxRows];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/ceil_div.h"
 #include "tensor/parallel.h"
 #include "tensor/strided_loop.h"
 
@@ -55,7 +56,7 @@ bool copy_transposed(Tensor& y, const Tensor& x) {
   // Strips of kSide columns, all the way down.
   const int64_t rows = shape[down];
   const int64_t columns = shape[last];
-  const int64_t strips = (columns - 1) / kSide + 1;
+  const int64_t strips = ceil_div(columns, kSide);
   visit_dtype(y.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* const in = x.data<T>();
     T* const out = y.mutable_data<T>();

@@ -316,6 +316,39 @@ TEST_CASE("gemm: products without rows or columns touch nothing") {
   CHECK(c == 7);
 }
 
+TEST_CASE("gemm: alpha = 0 leaves A and B unread") {
+  for (const int64_t n : {3, 20, 150}) {  // also a thin and a large product
+    for (const int64_t m : {int64_t{2}, n}) {
+      CAPTURE(m);
+      CAPTURE(n);
+      const std::vector<float> nan(n * n, NAN);
+      std::vector<float> c(m * n, 2.0f);
+      Gemm<float> product{
+          .m = m,
+          .n = n,
+          .k = n,
+          .alpha = 0,
+          .a = nan.data(),
+          .lda = n,
+          .b = nan.data(),
+          .ldb = n,
+          .beta = 0.5f,
+          .c = c.data(),
+          .ldc = n};
+      gemm(product);
+      CHECK(c == std::vector<float>(m * n, 1.0f));
+      product.trans_b = true;
+      gemm(product);
+      CHECK(c == std::vector<float>(m * n, 0.5f));
+      const std::vector<float> bias(n, 3.0f);
+      product.beta = 0;
+      product.bias = bias.data();
+      gemm(product);
+      CHECK(c == std::vector<float>(m * n, 3.0f));
+    }
+  }
+}
+
 TEST_CASE("gemm: a NaN in a row of A stays in that row of C") {
   Case<float> product(false, false, 40, 50, 60);
   product.a[17 * 60 + 5] = NAN;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -35,6 +36,9 @@ enum class Start { nothing, bias, c };
 template <typename T>
 struct Case {
   static constexpr int64_t kPad = 3;
+  // No powers of two, whose products would not be rounded.
+  static constexpr T kAlpha = T(0.3);
+  static constexpr T kBeta = T(0.7);
   int64_t m, n, k;
   bool trans_a, trans_b;
   Start start;
@@ -64,12 +68,12 @@ struct Case {
         .m = m,
         .n = n,
         .k = k,
-        .alpha = T(0.5),
+        .alpha = kAlpha,
         .a = a.data(),
         .lda = lda(),
         .b = b.data(),
         .ldb = ldb(),
-        .beta = start == Start::c ? T(0.25) : T(0),
+        .beta = start == Start::c ? kBeta : T(0),
         .c = out.data(),
         .ldc = ldc(),
         .bias = start == Start::bias ? bias.data() : nullptr};
@@ -94,7 +98,7 @@ struct Case {
         const double x = trans_a ? a[l * lda() + i] : a[i * lda() + l];
         for (int64_t j = 0; j < n; ++j) {
           const double xy =
-              0.5 * x * (trans_b ? b[j * ldb() + l] : b[l * ldb() + j]);
+              kAlpha * x * (trans_b ? b[j * ldb() + l] : b[l * ldb() + j]);
           sum[j] += xy;
           size[j] += std::fabs(xy);
         }
@@ -102,7 +106,9 @@ struct Case {
       for (int64_t j = 0; j < n; ++j) {
         double want = sum[j];
         want += start == Start::bias ? static_cast<double>(bias[j]) : 0;
-        want += start == Start::c ? 0.25 * c[i * ldc() + j] : 0;
+        want += start == Start::c
+                    ? kBeta * static_cast<double>(c[i * ldc() + j])
+                    : 0;
         const double off = std::fabs(got[i * ldc() + j] - want) / size[j];
         worst = std::isnan(off) ? INFINITY : std::max(worst, off);
       }
@@ -165,18 +171,20 @@ TEST_CASE_TEMPLATE(
     T,
     float,
     double) {
-  const Case<T> whole(230, 101, 600, false, true, Start::bias);
-  const std::vector<T> all = whole.run();
-  for (const int64_t m : {1, 13, 100}) {
-    for (const int64_t n : {1, 30, 64}) {
-      CAPTURE(m);
-      CAPTURE(n);
-      std::vector<T> out = whole.c;
-      multiply_packed(whole.product(out).tile(7, m, 5, n));
-      for (int64_t i = 0; i < m; ++i) {
-        const int64_t first = (i + 7) * whole.ldc() + 5;
-        REQUIRE(std::equal(
-            all.begin() + first, all.begin() + first + n, out.begin() + first));
+  for (const Start start : {Start::nothing, Start::bias, Start::c}) {
+    const Case<T> whole(230, 101, 600, false, true, start);
+    const std::vector<T> all = whole.run();
+    for (const int64_t m : {1, 13, 100}) {
+      for (const int64_t n : {1, 30, 64}) {
+        CAPTURE(static_cast<int>(start));
+        CAPTURE(m);
+        CAPTURE(n);
+        std::vector<T> out = whole.c;
+        multiply_packed(whole.product(out).tile(7, m, 5, n));
+        for (int64_t i = 0; i < m; ++i) {
+          const int64_t first = (i + 7) * whole.ldc() + 5;
+          REQUIRE(std::memcmp(&all[first], &out[first], n * sizeof(T)) == 0);
+        }
       }
     }
   }
