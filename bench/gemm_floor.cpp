@@ -1,9 +1,9 @@
-// The floor of a training step: its matrix products alone, as bare BLAS calls
-// on the kernels that heed settles on. No framework on that BLAS is faster,
-// unless it drives the library better than both ways here.
+// The floor of a training step: its matrix products alone, as bare OpenBLAS
+// calls on the kernels that heed settles on, driven in the better of two ways.
+// Faster is only who has faster kernels, drives these better or leaves products
+// away.
 //
-//   gemm_floor small          copy, tiny, small, base, gpt,
-//   scaling:d=..,T=..,B=..
+//   gemm_floor small    copy, tiny, small, base, gpt, scaling:d=..,T=..,B=..
 #include <cblas.h>
 #include <heed/heed.h>
 #include <heed/tensor/blas_info.h>

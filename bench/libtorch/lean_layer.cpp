@@ -69,14 +69,15 @@ Tensor LeanAttentionImpl::attend(
     const Tensor& mask,
     int64_t batch) {
   const int64_t length = q.size(1);
-  const Tensor added = (mask.defined() ? mask : at::zeros({1}))
-                           .expand({q.size(0), length, k.size(1)});
-  const Tensor scores = at::baddbmm(
-      added,
-      q,
-      k.transpose(1, 2),
-      mask.defined() ? 1.0 : 0.0,
-      1.0 / std::sqrt(static_cast<double>(head_dim_)));
+  const double scale = 1.0 / std::sqrt(static_cast<double>(head_dim_));
+  const Tensor keys = k.transpose(1, 2);
+  // Without a mask no baddbmm with beta = 0: small ones multiply what the
+  // memory of their result held, even NaN.
+  const Tensor scores =
+      mask.defined()
+          ? at::baddbmm(
+                mask.expand({q.size(0), length, k.size(1)}), q, keys, 1, scale)
+          : at::bmm(q * scale, keys);
   const Tensor weights =
       at::dropout(at::softmax(scores, -1), dropout_, is_training());
   return out_proj_(at::bmm(weights, v)
