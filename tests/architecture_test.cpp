@@ -154,8 +154,8 @@ std::vector<std::string> violations(
         contains_any(line, {"cblas_", "cblas.h", "openblas_", "gotoblas_"})) {
       report("BLAS is spoken in tensor/blas*.cpp alone");
     }
-    if (!measures && path != "tensor/parallel.cpp" && starts_threads(line)) {
-      report("threads are started in tensor/parallel.cpp alone");
+    if (!measures && path != "tensor/thread_pool.cpp" && starts_threads(line)) {
+      report("threads are started in tensor/thread_pool.cpp alone");
     }
     if (path != "tests/architecture_test.cpp" &&
         contains_any(line, {"fast-math", "Ofast", "unsafe-math"})) {
@@ -254,13 +254,13 @@ TEST_CASE("architecture: a broken rule is found and placed") {
       "nn/a.cpp:2: BLAS is spoken in tensor/blas*.cpp alone");
   CHECK(
       first("tensor/a.cpp", "#pragma omp parallel for simd\n") ==
-      "tensor/a.cpp:1: threads are started in tensor/parallel.cpp alone");
+      "tensor/a.cpp:1: threads are started in tensor/thread_pool.cpp alone");
   CHECK(
       first("nn/a.cpp", "std::thread worker(f);\n") ==
-      "nn/a.cpp:1: threads are started in tensor/parallel.cpp alone");
+      "nn/a.cpp:1: threads are started in tensor/thread_pool.cpp alone");
   CHECK(
       first("tensor/a.cpp", "#include <omp.h>\n") ==
-      "tensor/a.cpp:1: threads are started in tensor/parallel.cpp alone");
+      "tensor/a.cpp:1: threads are started in tensor/thread_pool.cpp alone");
   CHECK(
       first("tensor/a.cpp", "#pragma GCC optimize(\"-ffast-math\")\n") ==
       "tensor/a.cpp:1: fast-math breaks NaN and infinity");
@@ -276,7 +276,7 @@ TEST_CASE("architecture: what is allowed is not reported") {
   CHECK(count("tensor/a.cpp", "// cblas_sgemm, #pragma omp parallel\n") == 0);
   CHECK(count("tensor/a.cpp", "int n = 1'000;  // cblas_sgemm, '\n") == 0);
   CHECK(count("tensor/blas.cpp", "#include <cblas.h>\ncblas_sgemm();\n") == 0);
-  CHECK(count("tensor/parallel.cpp", "std::thread worker(f);\n") == 0);
+  CHECK(count("tensor/thread_pool.cpp", "std::thread worker(f);\n") == 0);
   CHECK(count("nn/a.cpp", "std::thread::hardware_concurrency();\n") == 0);
 }
 
