@@ -3,6 +3,7 @@
 #include "autograd/backward_pass.h"
 #include "autograd/grad_mode.h"
 #include "autograd/variable.h"
+#include "tensor/hold_while_forking.h"
 
 namespace heed {
 namespace {
@@ -10,8 +11,11 @@ namespace {
 // One thread at a time: a pass keeps sums of gradients in the nodes. A rule or
 // a hook may start another pass within.
 std::recursive_mutex& engine_mutex() {
-  static std::recursive_mutex mutex;
-  return mutex;
+  static std::recursive_mutex* const mutex = [] {
+    hold_while_forking<engine_mutex>();
+    return new std::recursive_mutex;
+  }();
+  return *mutex;
 }
 
 // `gradient` checked against `y`, or 1 in its stead.

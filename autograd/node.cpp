@@ -22,6 +22,7 @@ struct Live {
     live_of_ended_threads += count.get();
     count.set(0);
   }
+  void forget() { retire(); }
 };
 
 void count_live(int64_t n) {

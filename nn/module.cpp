@@ -15,6 +15,7 @@
 
 #include "autograd/leaf_count.h"
 #include "autograd/node.h"
+#include "tensor/hold_while_forking.h"
 
 namespace heed {
 namespace {
@@ -36,6 +37,7 @@ class Orphans {
     const auto it = std::find_if(modules_.begin(), modules_.end(), matches);
     return it == modules_.end() ? nullptr : *it;
   }
+  std::mutex& mutex() { return mutex_; }
 
  private:
   std::mutex mutex_;
@@ -44,7 +46,10 @@ class Orphans {
 
 // Never destroyed: modules with static lifetime may outlive it.
 Orphans& orphans() {
-  static Orphans* const instance = new Orphans;
+  static Orphans* const instance = [] {
+    hold_while_forking<[]() -> std::mutex& { return orphans().mutex(); }>();
+    return new Orphans;
+  }();
   return *instance;
 }
 

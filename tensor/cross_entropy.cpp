@@ -38,8 +38,8 @@ template <typename T>
 // What a row's loss and its gradient are made of.
 template <typename T>
 struct RowSums {
-  T most;           // the largest logit
-  double total;     // sum(exp(x - most))
+  T most;           // the largest logit, 0 if no class is allowed
+  double total;     // sum(exp(x - most)), 0 if none is
   double distance;  // sum(most - x) over allowed classes, if smoothing asks
   double count;     // of allowed classes, likewise
 };
@@ -60,7 +60,8 @@ template <For kPurpose, typename T>
 template <bool kKeeps, typename T>
 [[gnu::always_inline]] inline RowSums<T> sum_row(
     const T* x, int64_t n, double smoothing, const T* next, T* exps) {
-  const T most = lane_max(x, n);
+  const T largest = lane_max(x, n);
+  const T most = allowed(largest) ? largest : T(0);
   double total = 0;
   double distance = 0;
   for (int64_t begin = 0; begin < n; begin += kChunk) {
@@ -102,7 +103,7 @@ template <bool kKeeps, typename T>
 template <typename T>
 [[gnu::always_inline]] inline double loss_of(
     const RowSums<T>& sums, T x_target, int64_t n, double smoothing) {
-  const double log_total = std::log(sums.total);
+  const double log_total = sums.total == 0 ? 0 : std::log(sums.total);
   double loss = 0;
   if (smoothing < 1) {
     loss = (1 - smoothing) *
@@ -128,7 +129,8 @@ template <typename T>
     T* dx) {
   const double share = smoothing / static_cast<double>(n);
   const double mass = 1 - smoothing + share * sums.count;
-  const T of_exp = static_cast<T>(scale * mass / sums.total);
+  const T of_exp =
+      sums.total == 0 ? T(0) : static_cast<T>(scale * mass / sums.total);
   const T of_all = static_cast<T>(scale * share);
   if (sums.count == static_cast<double>(n)) {
 #pragma omp simd

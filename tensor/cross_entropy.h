@@ -21,12 +21,11 @@ struct CrossEntropyOptions {
 /// Smoothing spreads its mass over all V classes, the target too (Szegedy et
 /// al. 2016, arXiv:1512.00567; as PyTorch does). A banned class, its logit
 /// being -inf, counts as 0 in the smoothed part: only a banned target makes the
-/// loss infinite. An ignored target has loss 0 whatever its logits are;
-/// the mean is over the others, and 0 when there are none.
-/// Shape: logits [..., V], targets int64 [...] -> [], or [...] without
-/// reduction
-/// Throws std::invalid_argument unless shapes and dtypes are those and each
-/// target is in [0, V) or ignore_index.
+/// loss infinite. Without a class that is allowed all probabilities are 0. An
+/// ignored target has loss 0 whatever its logits are; the mean is over the
+/// others, and 0 when there are none. Shape: logits [..., V], targets int64
+/// [...] -> [], or [...] without reduction Throws std::invalid_argument unless
+/// shapes and dtypes are those and each target is in [0, V) or ignore_index.
 Tensor cross_entropy(
     const Tensor& logits,
     const Tensor& targets,

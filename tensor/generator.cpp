@@ -7,6 +7,7 @@
 
 #include "tensor/ceil_div.h"
 #include "tensor/error.h"
+#include "tensor/hold_while_forking.h"
 #include "tensor/parallel.h"
 #include "tensor/philox.h"
 #include "tensor/simd.h"
@@ -201,8 +202,13 @@ GeneratorState Generator::reserve(int64_t words) {
 }
 
 Generator& default_generator() {
-  static Generator generator;
-  return generator;
+  static Generator* const generator = [] {
+    hold_while_forking<[]() -> std::mutex& {
+      return default_generator().mutex_;
+    }>();
+    return new Generator;
+  }();
+  return *generator;
 }
 
 void manual_seed(uint64_t seed) { default_generator().set_seed(seed); }

@@ -49,6 +49,8 @@ class Generator {
   GeneratorState reserve(int64_t words);
 
  private:
+  friend Generator& default_generator();
+
   mutable std::mutex mutex_;
   GeneratorState state_;
 };

@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "tensor/hold_while_forking.h"
 #include "tensor/own_count.h"
 #include "tensor/per_thread.h"
 
@@ -156,10 +157,7 @@ struct Pool {
 };
 
 // Never destroyed: tensors with static lifetime may outlive it.
-Pool& pool() {
-  static Pool* const instance = new Pool;
-  return *instance;
-}
+Pool& pool();
 
 // What one thread keeps for itself: free small blocks, and counts that it has
 // not reported to the pool yet.
@@ -207,6 +205,11 @@ class ThreadCache {
     report();
     give_back();
   }
+  /// As report(), in a forked child, for which the pool is locked already. The
+  /// thread may have been changing its list of blocks, so these are lost.
+  void forget() {
+    pool().count(live_bytes_.get(), most_bytes_, live_tensors_.get());
+  }
   /// Adds what the pool does not know yet to `stats`.
   void add_to(MemoryStats& stats) const {
     stats.live_bytes += live_bytes_.get();
@@ -246,6 +249,20 @@ class ThreadCache {
 };
 
 ThreadCache* thread_cache() { return PerThread<ThreadCache>::get(); }
+
+Pool& pool() {
+  static Pool* const instance = [] {
+    thread_cache();  // whose lock memory_stats() takes while it holds the
+                     // pool's
+    hold_while_forking<[]() -> std::mutex& { return pool().mutex; }>();
+    return new Pool;
+  }();
+  return *instance;
+}
+
+// Made while there is one thread: a child forked in the midst of it would wait
+// for it for ever.
+[[maybe_unused]] const Pool& made_early = pool();
 
 void* take(int index) {
   if (index < kSmallClasses) {

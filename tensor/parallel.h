@@ -34,6 +34,9 @@ void run_pieces(int64_t n, int64_t grain, Piece piece, const void* f);
 /// or while another thread of the program is running one, runs its pieces one
 /// after the other in the caller's thread.
 ///
+/// A forked child may call it. One that is forked inside a piece must end
+/// there: the threads that run the other pieces are not in it.
+///
 /// The exception of the lowest piece that threw reaches the caller; of the
 /// pieces above it some may not have run. Throws std::invalid_argument unless
 /// grain >= 1.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <mutex>
 
 namespace heed {
@@ -9,7 +11,8 @@ namespace heed {
 /// may look at it with for_each(), at OwnCounts for instance.
 ///
 /// A T is made when its thread first asks for it; when the thread ends get()
-/// gives nullptr, then t.retire() is called, then t is gone.
+/// gives nullptr, then t.retire() is called, then t is gone. In a forked child,
+/// where no other thread is, t.forget() is called for each of the others.
 template <typename T>
 class PerThread {
  public:
@@ -67,8 +70,32 @@ class PerThread {
 
   // Never destroyed: threads may outlive static objects.
   static Registry& registry() {
-    static Registry* const instance = new Registry;
+    static Registry* const instance = [] {
+      pthread_atfork(
+          [] { registry().mutex.lock(); },
+          [] { registry().mutex.unlock(); },
+          [] { forget_others(); });
+      return new Registry;
+    }();
     return *instance;
+  }
+
+  // In a forked child; the mutex is locked.
+  static void forget_others() {
+    Registry& all = registry();
+    Owner* mine = nullptr;
+    for (Owner* owner = all.first; owner != nullptr; owner = owner->next) {
+      if (&owner->value == mine_) {
+        mine = owner;
+      } else {
+        owner->value.forget();
+      }
+    }
+    if (mine != nullptr) {
+      mine->next = nullptr;
+    }
+    all.first = mine;
+    all.mutex.unlock();
   }
 
   [[gnu::noinline]] static void make() {

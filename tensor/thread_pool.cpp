@@ -1,7 +1,6 @@
 #include "tensor/thread_pool.h"
 
 #include <limits>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -44,8 +43,9 @@ std::shared_ptr<ThreadPool> ThreadPool::start(int size) {
     for (int i = 1; i < size; ++i) {
       std::thread([pool, i] { pool->serve(i); }).detach();
     }
-  } catch (const std::system_error&) {
-    // The ranges of workers that never came are taken by the others.
+  } catch (const std::exception&) {
+    // No more threads or memory: the ranges of workers that never came are
+    // taken by the others.
   }
   return pool;
 }

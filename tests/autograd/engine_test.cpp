@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -693,4 +696,33 @@ TEST_CASE(
   CHECK(alive == 0);
   CHECK(gradient(x) == 4);
   CHECK_THROWS_AS(y.backward(), std::logic_error);
+}
+
+TEST_CASE("backward: works in a child forked while another thread is in it") {
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    const Variable x = leaf(1);
+    while (!stop) {
+      Variable y = x;
+      for (int i = 0; i < 200; ++i) {
+        y = y * x;
+      }
+      y.backward();
+    }
+  });
+  int failed = 0;
+  for (int i = 0; i < 50 && failed == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      const Variable x = leaf(3);
+      (x * x).backward();
+      _exit(gradient(x) == 6 ? 0 : 1);
+    }
+    int status = 0;
+    failed += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+  }
+  stop = true;
+  other.join();
+  CHECK(failed == 0);
 }

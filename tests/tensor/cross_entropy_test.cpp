@@ -159,6 +159,29 @@ TEST_CASE("cross_entropy: a banned class neither makes NaN nor infinity") {
   CHECK(std::isfinite(loss(logits, tensor({2}), {.label_smoothing = 1})));
 }
 
+TEST_CASE("cross_entropy: a row of banned classes is as its probabilities, 0") {
+  for (const DType dtype : {kFloat32, kFloat64}) {
+    for (const int64_t classes : {1, 3, 40}) {
+      for (const double smoothing : {0.0, 0.2, 1.0}) {
+        CAPTURE(classes);
+        CAPTURE(smoothing);
+        const Tensor logits = full({1, classes}, -kInfinity, dtype);
+        const auto [value, dlogits, counted] = cross_entropy_forward(
+            logits, zeros({1}, kInt64), {.label_smoothing = smoothing});
+        CHECK(
+            value.to(kFloat64).item<double>() ==
+            (smoothing < 1 ? double{kInfinity} : 0.0));
+        CHECK(
+            dlogits.to(kFloat64).select(1, 0).item<double>() ==
+            doctest::Approx(smoothing - 1));
+        CHECK(
+            sum(abs(dlogits)).to(kFloat64).item<double>() ==
+            doctest::Approx(1 - smoothing));
+      }
+    }
+  }
+}
+
 TEST_CASE(
     "cross_entropy: a bad target is named, with its position, wherever "
     "it stands") {

@@ -1,7 +1,10 @@
 #include "tensor/memory.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -201,6 +204,37 @@ TEST_CASE("pool: impossible sizes throw bad_alloc and change nothing") {
   CHECK_THROWS_AS(detail::pool_allocate((size_t{1} << 60) + 1), std::bad_alloc);
   CHECK(memory_stats().live_tensors == before.live_tensors);
   CHECK(memory_stats().live_bytes == before.live_bytes);
+}
+
+TEST_CASE("pool: works in a child forked while another thread uses it") {
+  const MemoryStats before = memory_stats();
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) {
+      const Tensor large({1000}, kFloat32);
+      const Tensor small({10}, kFloat32);
+    }
+  });
+  int failed = 0;
+  for (int i = 0; i < 200 && failed == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      const Tensor large({1000}, kFloat32);
+      const Tensor small({10}, kFloat32);
+      // Two of its own, and what the other thread had.
+      const int64_t more = memory_stats().live_tensors - before.live_tensors;
+      std::thread([] { const Tensor x({10}, kFloat32); }).join();
+      const bool counts =
+          memory_stats().live_tensors - before.live_tensors == more;
+      _exit(counts && more >= 2 && more <= 4 ? 0 : 1);
+    }
+    int status = 0;
+    failed += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+  }
+  stop = true;
+  other.join();
+  CHECK(failed == 0);
 }
 
 TEST_CASE("pool: many threads at once") {

@@ -1,6 +1,8 @@
 #include "tensor/per_thread.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -13,10 +15,12 @@ using namespace heed;
 namespace {
 
 std::atomic<int64_t> retired{0};
+std::atomic<int64_t> forgotten{0};
 
 struct Tally {
   OwnCount count;
   void retire() { retired += count.get(); }
+  void forget() { forgotten += count.get(); }
 };
 
 int64_t total() {
@@ -71,4 +75,30 @@ TEST_CASE("PerThread: a thread that is ending has none any more") {
     PerThread<Tally>::get();
   }).join();
   CHECK(found == nullptr);
+}
+
+TEST_CASE("PerThread: a forked child has that of its only thread") {
+  PerThread<Tally>::get()->count.set(1);
+  std::atomic<bool> ready{false};
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    PerThread<Tally>::get()->count.set(10);
+    ready = true;
+    ready.notify_all();
+    done.wait(false);
+  });
+  ready.wait(false);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::thread([] { PerThread<Tally>::get()->count.set(100); }).join();
+    _exit(total() == 1 && forgotten == 10 ? 0 : 1);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(total() == 11);
+  done = true;
+  done.notify_all();
+  other.join();
 }
