@@ -54,7 +54,7 @@ if has apt-get && has dpkg-query; then
     exit 1
   fi
 else
-  wanted="cmake ninja openblas nlohmann-json cli11"
+  wanted="cmake ninja openblas nlohmann-json cli11 zlib sentencepiece"
   [ "${1:-}" != tests ] || wanted="$wanted doctest libomp"
   if [ -n "$missing" ]; then
     echo "setup: missing tools; here there is no apt-get to install them." >&2

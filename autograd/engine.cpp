@@ -25,7 +25,9 @@ Variable seed(std::string_view who, const Variable& y, const Variable& dy) {
   }
   if (!y.requires_grad()) {
     fail<std::logic_error>(
-        who, "the output must depend on a variable that requires a gradient");
+        who,
+        "the output must depend on a variable that requires a gradient, got a "
+        "constant, as is all that is computed while recording is off");
   }
   if (!dy.defined()) {
     if (y.numel() != 1) {

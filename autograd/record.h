@@ -33,10 +33,10 @@ struct Input {
 ///
 /// A rule takes the gradient dy of the result, and the result y too when it has
 /// a second parameter; it must not capture the result itself. It returns the
-/// gradient of its input, which may still be broadcast: the engine sums it to
-/// the input's shape, adds it up and checks it. Written in operations on
-/// Variables it can be differentiated again; a faster way may be taken while
-/// !grad_enabled().
+/// gradient of its input, undefined for none, which may still be broadcast: the
+/// engine sums it to the input's shape, adds it up and checks it. Written in
+/// operations on Variables it can be differentiated again; a faster way may be
+/// taken while !grad_enabled().
 ///
 /// Rules whose input needs no gradient are dropped here, all of them while
 /// recording is off. This is how users write operations of their own, too.

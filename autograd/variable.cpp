@@ -53,7 +53,15 @@ Variable Variable::of(Node* node) {
   return x;
 }
 
-const Tensor& Variable::value() const { return node_of(*this, "value").value; }
+const Tensor& Variable::value() const {
+  if (!defined()) {
+    fail(
+        "value",
+        "the variable must be defined (a grad() is once backward has reached "
+        "it), got an empty handle");
+  }
+  return node_->value;
+}
 
 bool Variable::requires_grad() const {
   return node_of(*this, "requires_grad").requires_grad;

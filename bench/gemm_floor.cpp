@@ -168,7 +168,11 @@ int main(int argc, char** argv) {
       "Measures the matrix products of a training step alone: copy, tiny, "
       "small, base, gpt or scaling:d=256,T=64,B=32.");
   bench::add_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     measure(settings);
   } catch (const std::exception& error) {

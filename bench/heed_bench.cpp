@@ -15,7 +15,11 @@ int main(int argc, char** argv) {
   bench::Settings settings;
   CLI::App app("Measures heed on one workload: one line of JSON a figure.");
   bench::add_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     heed::set_num_threads(settings.threads);
     bench::measure(settings, bench::Report("heed", settings.threads));

@@ -98,10 +98,12 @@ Variable LearnedPositionalEncoding::forward(
   if (end > max_length_) {
     fail(
         "LearnedPositionalEncoding",
-        "positions must be below max_length = ",
+        "offset + length must be at most max_length = ",
         max_length_,
-        ", got up to ",
-        end - 1);
+        ", got ",
+        offset,
+        " + ",
+        x.size(1));
   }
   return x + weight_.slice(0, offset, end);  // [T, d_model] over the batch
 }

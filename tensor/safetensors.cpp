@@ -264,7 +264,10 @@ std::string read_header(InputFile& file) {
   const int64_t most = std::min(file.remaining(), kMaxHeader);
   if (length < 2 || length > static_cast<uint64_t>(most)) {
     file.reject(
-        "the length of the header must be in [2, ", most, "], got ", length);
+        "no safetensors file: the length of the header must be in [2, ",
+        most,
+        "], got ",
+        length);
   }
   std::string header(length, '\0');
   file.read(header.data(), static_cast<int64_t>(length));

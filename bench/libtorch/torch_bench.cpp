@@ -22,7 +22,11 @@ int main(int argc, char** argv) {
          "The stock module, or written by hand on ATen operations")
       ->check(CLI::IsMember({"nn", "lean"}))
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     at::set_num_threads(settings.threads);
     const std::string peer = "libtorch-" + std::to_string(TORCH_VERSION_MAJOR) +

@@ -330,7 +330,9 @@ TEST_CASE("backward: bad calls say what must hold") {
       (x * 2).backward(Variable(ones({2}, kFloat64))), std::invalid_argument);
   CHECK_THROWS_WITH_AS(
       Variable(ones({})).backward(),
-      "backward: the output must depend on a variable that requires a gradient",
+      "backward: the output must depend on a variable that requires a "
+      "gradient, got a constant, as is all that is computed while recording is "
+      "off",
       std::logic_error);
   CHECK_THROWS_AS(Variable().backward(), std::invalid_argument);
 }

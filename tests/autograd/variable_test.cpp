@@ -47,7 +47,8 @@ TEST_CASE("Variable: an empty handle says so") {
   CHECK_FALSE(x.defined());
   CHECK_THROWS_WITH_AS(
       x.value(),
-      "value: the variable must be defined, got an empty handle",
+      "value: the variable must be defined (a grad() is once backward has "
+      "reached it), got an empty handle",
       std::invalid_argument);
   CHECK_THROWS_AS(x * x, std::invalid_argument);
   CHECK_THROWS_AS(Variable{Tensor()}, std::invalid_argument);

@@ -99,8 +99,8 @@ TEST_CASE("LearnedPositionalEncoding: there are max_length positions") {
   const LearnedPositionalEncoding encoding(4, 3);
   CHECK_THROWS_WITH_AS(
       encoding.forward(zeros({1, 3, 3}), 2),
-      "LearnedPositionalEncoding: positions must be below max_length = 4, got "
-      "up to 4",
+      "LearnedPositionalEncoding: offset + length must be at most max_length = "
+      "4, got 2 + 3",
       std::invalid_argument);
   CHECK_THROWS_AS(encoding.forward(zeros({1, 5, 3})), std::invalid_argument);
   CHECK(encoding.forward(zeros({1, 0, 3}), 4).shape() == Shape({1, 0, 3}));

@@ -241,7 +241,7 @@ TEST_CASE("safetensors: the length of the header is held to the file's size") {
     CAPTURE(length);
     CHECK(refused(
         number_bytes(length) + rest,
-        "the length of the header must be in [2, " +
+        "no safetensors file: the length of the header must be in [2, " +
             std::to_string(rest.size()) + "], got " + std::to_string(length)));
   }
   CHECK(refused(number_bytes(size - 8) + rest, "must be JSON"));
